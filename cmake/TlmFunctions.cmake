@@ -1,0 +1,30 @@
+# One function per kind of target.
+
+if(TLM_TESTS)
+  find_package(GTest REQUIRED)
+endif()
+
+# tlm_library(name SOURCES a.cpp ... LINKS lib ...)
+# The library of one folder of src/, named tlm_<folder>.
+function(tlm_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+  target_link_libraries(${name} PUBLIC ${ARG_LINKS})
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
+endfunction()
+
+# tlm_test(name SOURCES aTest.cpp ... LINKS lib ... [LABEL unit])
+function(tlm_test name)
+  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;LINKS" ${ARGN})
+  if(NOT TLM_TESTS)
+    return()
+  endif()
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL unit)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINKS} GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL})
+endfunction()

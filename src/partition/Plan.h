@@ -1,0 +1,73 @@
+//===- Plan.h - call order and buffers --------------------------*- C++ -*-===//
+//
+// What partition/ makes of a Graph: unique Tasks, the steps that call them in
+// order, and every buffer with its place. The arena is one block; planMemory
+// assigns offsets in it. The naive sum is what separate buffers would take.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TLM_PARTITION_PLAN_H
+#define TLM_PARTITION_PLAN_H
+
+#include "base/Result.h"
+#include "graph/Graph.h"
+#include "task/Task.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tlm {
+
+enum class BufferKind : int32_t {
+  Input = 0,    ///< user memory, Plain
+  Output = 1,   ///< user memory, Plain
+  Arena = 2,    ///< activation between kernels
+  Constant = 3, ///< value of the graph; packed as the schedule of its task asks
+};
+
+struct PlanBuffer {
+  BufferKind kind = BufferKind::Arena;
+  BufferType type;
+  ValueId value = kNoValue; ///< the graph value it holds
+  int32_t index = 0;        ///< Input/Output: position in the signature
+  int64_t offset = -1;      ///< Arena: bytes from the arena's start, 64-aligned
+  /// >= 0: a view that shares the memory of that buffer (reshape), same size.
+  int32_t aliasOf = -1;
+};
+
+struct PlanStep {
+  int32_t task = 0;              ///< index into Plan::tasks
+  std::vector<int32_t> operands; ///< buffers, in the order of Task::operands
+  std::string name;              ///< of the anchor's ONNX node
+};
+
+struct Plan {
+  std::vector<Task> tasks; ///< unique by text
+  std::vector<PlanStep> steps;
+  std::vector<PlanBuffer> buffers;
+  /// Signature, by position: buffers of kind Input and Output.
+  std::vector<int32_t> inputs, outputs;
+  int64_t arenaBytes = 0;
+  int64_t naiveBytes = 0;
+};
+
+struct PartitionOptions {
+  int64_t vectorFloats = 16; ///< lanes that channelStride is rounded up to
+};
+
+/// Fuses, fixes layouts and borders, deduplicates tasks. Fails only for graphs
+/// with an operator no task kind covers (the message names node and op).
+Result<Plan> partition(const Graph &graph, const PartitionOptions &options);
+
+/// Assigns arena offsets from the lifetimes of the steps. Bordered buffers get
+/// slots that only buffers of the same type share (see BufferType.h).
+void planMemory(Plan &plan);
+
+/// Checks the contracts: operand types equal the tasks', borders wide enough,
+/// no two live buffers overlap, outputs written. Empty, or what is broken.
+std::string verifyPlan(const Plan &plan, const Graph &graph);
+
+} // namespace tlm
+
+#endif // TLM_PARTITION_PLAN_H

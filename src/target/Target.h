@@ -1,0 +1,49 @@
+//===- Target.h - what a machine is -----------------------------*- C++ -*-===//
+
+#ifndef TLM_TARGET_TARGET_H
+#define TLM_TARGET_TARGET_H
+
+#include "base/Result.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tlm {
+
+struct Target {
+  std::string triple = "x86_64-unknown-linux-gnu";
+  /// LLVM's name: "znver5", "x86-64-v3", ...
+  std::string cpu;
+  /// LLVM features that generated code may use, without '+', sorted:
+  /// "avx2", "avx512f", "fma", ... They go into the artifact's manifest and are
+  /// checked against cpuid before any generated code runs.
+  std::vector<std::string> features;
+  int64_t vectorBits = 256;
+  int64_t vectorRegisters = 16;
+  int64_t l1dBytes = 32 << 10, l2Bytes = 512 << 10, l3Bytes = 16 << 20;
+  /// Workers the schedules are made for (compile-time --threads).
+  int64_t threads = 1;
+
+  int64_t vectorFloats() const { return vectorBits / 32; }
+  /// "+avx2,+fma", LLVM's feature string.
+  std::string featureString() const;
+  /// Stable text for keys: cpu, features, cache sizes.
+  std::string text() const;
+};
+
+/// This machine: features from cpuid and XGETBV (never from the CPU's name),
+/// caches from hwloc or cpuid, threads from usableCpus().
+Target hostTarget();
+
+/// "host", "x86-64-v3", "x86-64-v4", or a CPU name of the table (znver3, znver4,
+/// znver5, haswell, skylake-avx512, icelake-server, sapphirerapids ...).
+Result<Target> targetFor(const std::string &mcpu);
+
+/// CPUs this process may use: min of the affinity mask and the cgroup quota,
+/// rounded up; at least 1.
+int64_t usableCpus();
+
+} // namespace tlm
+
+#endif // TLM_TARGET_TARGET_H
