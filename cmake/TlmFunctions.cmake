@@ -2,6 +2,12 @@
 
 if(TLM_TESTS)
   find_package(GTest REQUIRED)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  # scripts/install makes this one, with onnx and onnxruntime inside.
+  set(TLM_PYTHON ${Python3_EXECUTABLE})
+  if(EXISTS ${CMAKE_SOURCE_DIR}/.venv/bin/python)
+    set(TLM_PYTHON ${CMAKE_SOURCE_DIR}/.venv/bin/python)
+  endif()
 endif()
 
 # tlm_library(name SOURCES a.cpp ... LINKS lib ...)
@@ -27,4 +33,61 @@ function(tlm_test name)
   target_link_libraries(${name} PRIVATE ${ARG_LINKS} GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL})
+endfunction()
+
+# tlm_fuzzer(name SOURCES aFuzz.cpp ... LINKS lib ...)
+# A libFuzzer program; built with -DTLM_FUZZ=ON only.
+function(tlm_fuzzer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  if(NOT TLM_FUZZ)
+    return()
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINKS})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+endfunction()
+
+# tlm_lit_suite(name folder)
+# Every .mlir and .test file of the folder, through lit, as one ctest entry.
+# Tests see tlm, tlm-opt and FileCheck by name.
+function(tlm_lit_suite name folder)
+  if(NOT TLM_TESTS)
+    return()
+  endif()
+  find_program(TLM_LIT NAMES lit llvm-lit
+    HINTS ${LLVM_TOOLS_BINARY_DIR} /usr/lib/llvm-${TLM_LLVM_MAJOR}/bin NO_DEFAULT_PATH)
+  if(NOT TLM_LIT)
+    message(FATAL_ERROR "lit not found; hint: run scripts/install (llvm-${TLM_LLVM_MAJOR}-tools)")
+  endif()
+  get_filename_component(source ${folder} ABSOLUTE)
+  set(TLM_LIT_NAME ${name})
+  set(TLM_LIT_SOURCE ${source})
+  set(TLM_LIT_OUTPUT ${CMAKE_BINARY_DIR}/lit/${name})
+  configure_file(${CMAKE_SOURCE_DIR}/test/lit.site.cfg.py.in
+    ${TLM_LIT_OUTPUT}/lit.site.cfg.py @ONLY)
+  add_test(NAME ${name} COMMAND ${TLM_LIT} -q ${TLM_LIT_OUTPUT})
+  set_tests_properties(${name} PROPERTIES LABELS lit)
+endfunction()
+
+# tlm_script_test(name script.py [LABEL e2e] [TIMEOUT seconds] [ARGS ...])
+# A Python test: exit 0 is a pass, 77 a skip with its reason on stdout.
+function(tlm_script_test name script)
+  cmake_parse_arguments(ARG "SERIAL" "LABEL;TIMEOUT" "ARGS" ${ARGN})
+  if(NOT TLM_TESTS)
+    return()
+  endif()
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL unit)
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  get_filename_component(path ${script} ABSOLUTE)
+  add_test(NAME ${name} COMMAND ${TLM_PYTHON} ${path} ${ARG_ARGS})
+  set_tests_properties(${name} PROPERTIES
+    LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77
+    ENVIRONMENT "TLM_BIN=${CMAKE_BINARY_DIR}/bin;PYTHONDONTWRITEBYTECODE=1")
+  if(ARG_SERIAL)
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+  endif()
 endfunction()

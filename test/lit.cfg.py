@@ -1,0 +1,9 @@
+"""What every lit suite of TLM shares; loaded by a generated lit.site.cfg.py."""
+import os
+
+import lit.formats
+
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.environment["PATH"] = os.pathsep.join(
+    [config.tlm_bin, config.llvm_bin, os.environ.get("PATH", "")])
