@@ -26,18 +26,21 @@ struct Target {
   int64_t threads = 1;
 
   int64_t vectorFloats() const { return vectorBits / 32; }
-  /// "+avx2,+fma", LLVM's feature string.
+  /// LLVM's feature string, for any CPU name beside it: first "-amx-tile,..."
+  /// for every known feature that is not in the list (a CPU name implies
+  /// features that a hypervisor may hide), then "+avx2,+fma,...".
   std::string featureString() const;
   /// Stable text for keys: cpu, features, cache sizes.
   std::string text() const;
 };
 
 /// This machine: features from cpuid and XGETBV (never from the CPU's name),
-/// caches from hwloc or cpuid, threads from usableCpus().
+/// caches from cpuid, threads from usableCpus().
 Target hostTarget();
 
-/// "host", "x86-64-v3", "x86-64-v4", or a CPU name of the table (znver3, znver4,
-/// znver5, haswell, skylake-avx512, icelake-server, sapphirerapids ...).
+/// "host", "x86-64-v3", "x86-64-v4", or a CPU name of the table (znver3,
+/// znver4, znver5, haswell, skylake-avx512, icelake-server, sapphirerapids
+/// ...).
 Result<Target> targetFor(const std::string &mcpu);
 
 /// CPUs this process may use: min of the affinity mask and the cgroup quota,
