@@ -44,9 +44,9 @@ struct Border {
 struct BufferType {
   DType dtype = DType::F32;
   Layout layout = Layout::Plain;
-  std::vector<int64_t> dims; ///< logical, ONNX order
-  int64_t channelStride = 0; ///< Nhwc only
-  Border border;
+  std::vector<int64_t> dims = {}; ///< logical, ONNX order
+  int64_t channelStride = 0;      ///< Nhwc only
+  Border border = {};
 
   /// Elements of the whole buffer, border and padding lanes included.
   int64_t elementCount() const;
@@ -56,7 +56,7 @@ struct BufferType {
   /// Element offset of logical index 0 (behind the border).
   int64_t origin() const;
 
-  /// "f32 nhwc[1,64,56,56]c64 border(1,1,1,1)=0".
+  /// "f32 nhwc[1,64,56,56]c64 border(1,1,1,1)=0"; top, bottom, left, right.
   std::string text() const;
   bool operator==(const BufferType &) const = default;
 };

@@ -9,9 +9,10 @@
 //
 // What each kind computes, f32, before the epilogue (x: Input, w: Weight, b:
 // Bias; Window per spatial dim; oh = window.outputExtent(h)):
-//   Conv        acc[n,f,oh,ow] = b[f] + sum_{c,kh,kw} x[n,g*Cg+c,..] * w[f,c,kh,kw]
-//   Depthwise   the same with one input channel a group (groups == C == F)
-//   MatMul      acc[m,n] = b[n] + sum_k x[m,k] * w[k,n]; w as [K,N], or as
+//   Conv        acc[n,f,oh,ow] = b[f] + sum_{c,kh,kw} x[n,g*Cg+c,..] *
+//   w[f,c,kh,kw] Depthwise   the same with one input channel a group (groups ==
+//   C == F) MatMul      acc[m,n] = b[n] + sum_k x[m,k] * w[k,n]; w as [K,N], or
+//   as
 //               [N,K] when `transposedWeight`
 //   MaxPool / AveragePool   over the window
 //   GlobalPool  acc[n,c] = mean_{h,w} x[n,c,h,w]
@@ -22,10 +23,27 @@
 //   Softmax     along the last dim of a Plain buffer
 //
 // Convolution and pooling read the padding from the border of their input
-// buffer: border >= the window's padding on every side (checked by verify), so
+// buffer: border >= windowBorder() on every side (checked by verify), so
 // reading at (oh*stride - padBegin + kh*dilation) is always inside the buffer.
 //
+// Operands stand in the order of their roles. MatMul's are 2-D and Plain. The
+// dims of an Extra have the output's rank, each 1 or the output's, and so have
+// those of the Input of a Pointwise task.
+//
 // The canonical text is the key: one line a clause, versioned, locked by tests.
+//   tlm-task 1
+//   kind conv
+//   operand input f32 nhwc[1,64,56,56]c64 border(1,1,1,1)=0
+//   operand weight const f32 plain[64,64,3,3]
+//   operand bias const f32 plain[64]
+//   operand extra f32 nhwc[1,64,56,56]c64
+//   operand output f32 nhwc[1,64,56,56]c64
+//   window 3 stride 1 dilation 1 pad 1 1
+//   window 3 stride 1 dilation 1 pad 1 1
+//   point add acc operand3
+//   point clip point0 b=6
+// Left out where they are the default: groups 1, transposed_weight,
+// count_include_pad, a=0, b=0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -100,8 +118,9 @@ struct PointOp {
 struct Task {
   TaskKind kind = TaskKind::Pointwise;
   std::vector<Operand> operands;
-  std::vector<Window> windows; ///< Conv, Depthwise, MaxPool, AveragePool: {h, w}
-  int64_t groups = 1;          ///< Conv
+  std::vector<Window>
+      windows;        ///< Conv, Depthwise, MaxPool, AveragePool: {h, w}
+  int64_t groups = 1; ///< Conv
   bool transposedWeight = false; ///< MatMul
   bool countIncludePad = false;  ///< AveragePool
   std::vector<PointOp> points;
@@ -121,14 +140,21 @@ struct Task {
   std::string text() const;
   /// 64-bit hash of the text, the same on every platform (16 hex digits).
   std::string key() const;
-  /// Short name for symbols, profiles: "conv3x3s1_64_56x56_64_add_relu".
+  /// Short name for symbols, profiles: "conv3x3s1_56x56x64_64_add_relu". A
+  /// fragment of a C identifier; different tasks may share it.
   std::string label() const;
 
   /// What is broken, or empty.
   std::string verify() const;
 };
 
-/// Reads canonical text; refuses other versions and malformed text by line.
+/// How far the windows read beyond an input of that height and width: the
+/// border its buffer needs. Less than padEnd where a stride ends early.
+Border windowBorder(const std::vector<Window> &windows, int64_t height,
+                    int64_t width);
+
+/// Reads canonical text and verifies; refuses other versions and malformed text
+/// by line.
 Result<Task> parseTask(const std::string &text);
 
 } // namespace tlm

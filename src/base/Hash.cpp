@@ -1,0 +1,21 @@
+//===- Hash.cpp -----------------------------------------------------------===//
+
+#include "base/Hash.h"
+
+namespace tlm {
+
+uint64_t hash64(std::string_view bytes) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (char c : bytes)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+std::string hexText(uint64_t value) {
+  std::string text(16, '0');
+  for (size_t i = 0; i < 16; ++i)
+    text[15 - i] = "0123456789abcdef"[(value >> (4 * i)) & 15];
+  return text;
+}
+
+} // namespace tlm

@@ -1,0 +1,296 @@
+//===- VerifyTask.cpp - the contract of a task ----------------------------===//
+
+#include "task/Task.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tlm {
+
+/// Above it byte offsets could overflow.
+static constexpr int64_t kMaxElements = int64_t(1) << 40;
+/// Border widths, kernels and strides stay far below.
+static constexpr int64_t kMaxWindow = int64_t(1) << 20;
+
+Border windowBorder(const std::vector<Window> &windows, int64_t height,
+                    int64_t width) {
+  auto end = [](const Window &window, int64_t extent) {
+    int64_t last = (window.outputExtent(extent) - 1) * window.stride +
+                   (window.kernel - 1) * window.dilation - window.padBegin;
+    return std::max<int64_t>(0, last + 1 - extent);
+  };
+  return Border{windows[0].padBegin, end(windows[0], height),
+                windows[1].padBegin, end(windows[1], width), 0};
+}
+
+static std::string verifyType(const BufferType &type) {
+  if (sizeOf(type.dtype) == 0)
+    return "no element type";
+  if (type.dims.empty() && type.layout == Layout::Nhwc)
+    return "nhwc without dims";
+  const Border &border = type.border;
+  for (int64_t side : {border.top, border.bottom, border.left, border.right})
+    if (side < 0 || side > kMaxWindow)
+      return "border width out of range";
+  if (std::isnan(border.value))
+    return "border of nan";
+  if ((type.layout == Layout::Nhwc || !border.empty()) && type.dims.size() != 4)
+    return "nhwc or a border with rank " + std::to_string(type.dims.size());
+  if (border.empty() && border.value != 0)
+    return "value of an empty border";
+  for (int64_t dim : type.dims)
+    if (dim < 1 || dim > kMaxElements)
+      return "extent " + std::to_string(dim);
+  if (type.layout == Layout::Nhwc ? type.channelStride < type.dims[1] ||
+                                        type.channelStride > kMaxElements
+                                  : type.channelStride != 0)
+    return "channel stride " + std::to_string(type.channelStride);
+  int64_t count = 1;
+  auto grow = [&count](int64_t factor) {
+    return __builtin_mul_overflow(count, factor, &count) ||
+           count > kMaxElements;
+  };
+  for (size_t i = 0; i < type.dims.size(); ++i) {
+    int64_t extent = type.dims[i];
+    if (type.layout == Layout::Nhwc && i == 1)
+      extent = type.channelStride;
+    if (type.dims.size() == 4 && i == 2)
+      extent += border.top + border.bottom;
+    if (type.dims.size() == 4 && i == 3)
+      extent += border.left + border.right;
+    if (grow(extent))
+      return "too many elements";
+  }
+  return {};
+}
+
+static bool broadcastsTo(const std::vector<int64_t> &from,
+                         const std::vector<int64_t> &to) {
+  if (from.size() != to.size())
+    return false;
+  for (size_t i = 0; i < to.size(); ++i)
+    if (from[i] != to[i] && from[i] != 1)
+      return false;
+  return true;
+}
+
+static std::string verifyPoints(const Task &task) {
+  for (size_t i = 0; i < task.points.size(); ++i) {
+    const PointOp &point = task.points[i];
+    std::string where = "point" + std::to_string(i) + ": ";
+    if (!isPointwise(point.op))
+      return where + std::string(nameOf(point.op)) + " is not pointwise";
+    size_t least = 1, most = 1;
+    switch (point.op) {
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mul:
+    case Op::Div:
+      least = most = 2;
+      break;
+    case Op::Max:
+    case Op::Min:
+      most = 64;
+      break;
+    default:
+      break;
+    }
+    if (point.inputs.size() < least || point.inputs.size() > most)
+      return where + std::to_string(point.inputs.size()) + " arguments";
+    for (PointRef ref : point.inputs) {
+      if (ref.kind == PointRef::Kind::Point &&
+          (ref.index < 0 || size_t(ref.index) >= i))
+        return where + "reads point" + std::to_string(ref.index);
+      if (ref.kind == PointRef::Kind::Operand &&
+          (ref.index < 0 || size_t(ref.index) >= task.operands.size() ||
+           task.operands[size_t(ref.index)].role != Role::Extra))
+        return where + "operand" + std::to_string(ref.index) +
+               " is not an extra";
+    }
+  }
+  return {};
+}
+
+namespace {
+/// The operands a kind must have; the counts of Input and Extra are checked
+/// apart.
+struct Form {
+  bool weight = false, bias = false, scale = false, windows = false;
+  bool points = true, f32 = true;
+};
+} // namespace
+
+static Form formOf(TaskKind kind) {
+  switch (kind) {
+  case TaskKind::Conv:
+    return {.weight = true, .bias = true, .scale = true, .windows = true};
+  case TaskKind::Depthwise:
+    return {.weight = true, .bias = true, .windows = true};
+  case TaskKind::MatMul:
+    return {.weight = true, .bias = true};
+  case TaskKind::MaxPool:
+  case TaskKind::AveragePool:
+    return {.windows = true};
+  case TaskKind::GlobalPool:
+  case TaskKind::Pointwise:
+    return {};
+  case TaskKind::Copy:
+    return {.points = false, .f32 = false};
+  case TaskKind::Concat:
+  case TaskKind::Softmax:
+    return {.points = false};
+  }
+  return {};
+}
+
+static std::string verifyWindows(const Task &task) {
+  const BufferType &in = task.operands.front().type;
+  const std::vector<int64_t> &out = task.output().type.dims;
+  if (task.windows.size() != 2 || in.dims.size() != 4 || out.size() != 4)
+    return "needs two windows and rank 4";
+  for (size_t i = 0; i < 2; ++i) {
+    const Window &window = task.windows[i];
+    for (int64_t value : {window.kernel, window.stride, window.dilation})
+      if (value < 1 || value > kMaxWindow)
+        return "window out of range";
+    for (int64_t value : {window.padBegin, window.padEnd})
+      if (value < 0 || value > kMaxWindow)
+        return "padding out of range";
+    int64_t covered = in.dims[2 + i] + window.padBegin + window.padEnd;
+    if (covered < (window.kernel - 1) * window.dilation + 1 ||
+        window.outputExtent(in.dims[2 + i]) != out[2 + i])
+      return "window does not give the output's extent";
+  }
+  Border need = windowBorder(task.windows, in.dims[2], in.dims[3]);
+  const Border &have = in.border;
+  if (have.top < need.top || have.bottom < need.bottom ||
+      have.left < need.left || have.right < need.right)
+    return "input border narrower than its windows read";
+  return {};
+}
+
+static std::string verifyShapes(const Task &task) {
+  const std::vector<int64_t> &in = task.operands.front().type.dims;
+  const std::vector<int64_t> &out = task.output().type.dims;
+  const Operand *weight = task.find(Role::Weight);
+  const Operand *bias = task.find(Role::Bias);
+  if (formOf(task.kind).windows)
+    if (std::string broken = verifyWindows(task); !broken.empty())
+      return broken;
+  if (bias && (out.size() < 2 || bias->type.dims != std::vector{out[1]}))
+    return "bias is not one value per output channel";
+  if (weight &&
+      (weight->type.layout != Layout::Plain || !weight->type.border.empty()))
+    return "weight is not plain";
+
+  switch (task.kind) {
+  case TaskKind::Conv:
+  case TaskKind::Depthwise: {
+    if (in[0] != out[0] || task.groups < 1 || in[1] % task.groups != 0 ||
+        out[1] % task.groups != 0)
+      return "batch or groups do not fit";
+    if (weight->type.dims != std::vector{out[1], in[1] / task.groups,
+                                         task.windows[0].kernel,
+                                         task.windows[1].kernel})
+      return "weight dims do not fit";
+    if (task.kind == TaskKind::Depthwise &&
+        (task.groups != in[1] || in[1] != out[1]))
+      return "depthwise needs groups = channels = outputs";
+    const Operand *scale = task.find(Role::InputScale);
+    if (scale && (scale->type.layout != Layout::Plain ||
+                  scale->type.dims != std::vector<int64_t>{in[0], in[1], 1, 1}))
+      return "input scale is not plain [N,C,1,1]";
+    return {};
+  }
+  case TaskKind::MatMul: {
+    if (in.size() != 2 || out.size() != 2 || weight->type.dims.size() != 2 ||
+        task.operands.front().type.layout != Layout::Plain ||
+        task.output().type.layout != Layout::Plain)
+      return "needs plain matrices";
+    std::vector<int64_t> kn = weight->type.dims;
+    if (task.transposedWeight)
+      std::swap(kn[0], kn[1]);
+    if (in[0] != out[0] || in[1] != kn[0] || out[1] != kn[1])
+      return "matrix dims do not fit";
+    return {};
+  }
+  case TaskKind::MaxPool:
+  case TaskKind::AveragePool:
+    return in[0] == out[0] && in[1] == out[1] ? "" : "channels do not fit";
+  case TaskKind::GlobalPool:
+    return in.size() == 4 && out == std::vector<int64_t>{in[0], in[1], 1, 1}
+               ? ""
+               : "needs [N,C,H,W] to [N,C,1,1]";
+  case TaskKind::Pointwise:
+    return broadcastsTo(in, out) ? "" : "input does not broadcast to output";
+  case TaskKind::Copy:
+    return in == out &&
+                   task.operands.front().type.dtype == task.output().type.dtype
+               ? ""
+               : "copies between different types";
+  case TaskKind::Softmax:
+    return in == out && !in.empty() &&
+                   task.operands.front().type.layout == Layout::Plain &&
+                   task.output().type.layout == Layout::Plain
+               ? ""
+               : "needs equal plain types";
+  case TaskKind::Concat: {
+    if (out.size() < 2)
+      return "rank below 2";
+    int64_t channels = 0;
+    for (size_t i = 0; i + 1 < task.operands.size(); ++i) {
+      std::vector<int64_t> dims = task.operands[i].type.dims;
+      if (dims.size() != out.size())
+        return "ranks differ";
+      channels += dims[1];
+      dims[1] = out[1];
+      if (dims != out)
+        return "inputs differ beside the channel";
+    }
+    return channels == out[1] ? "" : "channels do not add up";
+  }
+  }
+  return "unknown kind";
+}
+
+std::string Task::verify() const {
+  if (operands.size() < 2 || operands.front().role != Role::Input ||
+      operands.back().role != Role::Output)
+    return "operands do not start with an input and end with the output";
+  Form form = formOf(kind);
+  int64_t counts[6] = {};
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Operand &operand = operands[i];
+    std::string where = "operand" + std::to_string(i) + ": ";
+    if (i && operand.role < operands[i - 1].role)
+      return where + "out of the order of roles";
+    ++counts[size_t(operand.role)];
+    if (std::string broken = verifyType(operand.type); !broken.empty())
+      return where + broken;
+    if (form.f32 && operand.type.dtype != DType::F32)
+      return where + "not f32";
+    if (operand.role == Role::Extra &&
+        !broadcastsTo(operand.type.dims, output().type.dims))
+      return where + "does not broadcast to the output";
+  }
+  auto count = [&counts](Role role) { return counts[size_t(role)]; };
+  if (operands.back().isConstant || count(Role::Output) != 1)
+    return "needs one output that is no constant";
+  if ((kind != TaskKind::Concat && count(Role::Input) != 1) ||
+      count(Role::Weight) != int64_t(form.weight) ||
+      count(Role::Bias) > int64_t(form.bias) ||
+      count(Role::InputScale) > int64_t(form.scale) ||
+      (count(Role::Extra) && points.empty()))
+    return "operands do not fit the kind";
+  if ((!form.windows && !windows.empty()) ||
+      (!points.empty() && !form.points) ||
+      (groups != 1 && kind != TaskKind::Conv && kind != TaskKind::Depthwise) ||
+      (transposedWeight && kind != TaskKind::MatMul) ||
+      (countIncludePad && kind != TaskKind::AveragePool))
+    return "attributes do not fit the kind";
+  if (std::string broken = verifyPoints(*this); !broken.empty())
+    return broken;
+  return verifyShapes(*this);
+}
+
+} // namespace tlm
