@@ -53,10 +53,12 @@ TEST(Target, NamedCpusHaveTheirVectors) {
 TEST(Target, NamedFeaturesAreKnown) {
   auto known = x86::knownFeatures();
   EXPECT_TRUE(std::is_sorted(known.begin(), known.end()));
-  for (const std::string &name : x86::namedCpus())
-    for (const std::string &feature : targetFor(name)->features)
+  for (const std::string &name : x86::namedCpus()) {
+    Target target = *targetFor(name);
+    for (const std::string &feature : target.features)
       EXPECT_TRUE(std::binary_search(known.begin(), known.end(), feature))
           << name << " " << feature;
+  }
 }
 
 TEST(Target, UnknownCpuIsAUsageError) {
