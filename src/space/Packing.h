@@ -1,4 +1,5 @@
-//===- Packing.h - how a constant operand is stored for a kernel -*- C++ -*-===//
+//===- Packing.h - how a constant operand is stored for a kernel -*- C++
+//-*-===//
 //
 // A Packing is chosen with the schedule and carried out once per tensor and
 // packing when the artifact is written: source bytes stream from the mapped
@@ -10,7 +11,12 @@
 // and zero where any x_axis is outside the source. So padding F = 24 to 32 in
 // panels of 16 is {axis 0, extent 2, scale 16}, ..., {axis 0, extent 16,
 // scale 1}. The Winograd transform, if any, is applied to the source first: it
-// turns [F,C,3,3] into [F,C,6,6] (G w G^T), computed in double.
+// turns [F,C,3,3] into [F,C,6,6] (G w G^T, see Winograd.h), computed in double;
+// the dims' axes are those of [F,C,6,6] then.
+//
+// Examples, w: [F,C,KH,KW], panels of 32 filters:
+//   direct    {0,F/32,32} {2,KH,1} {3,KW,1} {1,C,1} {0,32,1}
+//   Winograd  {0,F/32,32} {2,6,1} {3,6,1} {1,C,1} {0,2,16} {0,16,1}
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,6 +54,11 @@ struct Packing {
 /// Packs f32 `source` (row-major sourceDims) into `destination`
 /// (elementCount() floats).
 void pack(const Packing &packing, const float *source, float *destination);
+
+/// The definition above, element by element; for tests and odd shapes.
+void packPlainly(const std::vector<int64_t> &sourceDims,
+                 const std::vector<PackDim> &dims, const float *source,
+                 float *destination);
 
 } // namespace tlm
 

@@ -1,0 +1,127 @@
+//===- PackingTest.cpp ----------------------------------------------------===//
+
+#include "space/Packing.h"
+#include "space/Winograd.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <random>
+
+using namespace tlm;
+
+static std::vector<float> numbered(const std::vector<int64_t> &dims) {
+  int64_t count = 1;
+  for (int64_t dim : dims)
+    count *= dim;
+  std::vector<float> values(static_cast<size_t>(count));
+  std::iota(values.begin(), values.end(), 1.0f);
+  return values;
+}
+
+static void expectAgreement(const Packing &packing) {
+  std::vector<float> source = numbered(packing.sourceDims);
+  std::vector<float> fast(size_t(packing.elementCount()), NAN);
+  std::vector<float> plain(fast.size(), NAN);
+  pack(packing, source.data(), fast.data());
+  packPlainly(packing.sourceDims, packing.dims, source.data(), plain.data());
+  EXPECT_EQ(fast, plain) << packing.text();
+}
+
+TEST(Packing, PadsTheLastPanelWithZeros) {
+  Packing packing{.sourceDims = {3, 2}, .dims = {{0, 2, 2}, {1, 2}, {0, 2}}};
+  std::vector<float> source{1, 2, 3, 4, 5, 6}, packed(8, NAN);
+  pack(packing, source.data(), packed.data());
+  EXPECT_EQ(packed, (std::vector<float>{1, 3, 2, 4, 5, 0, 6, 0}));
+  EXPECT_EQ(packing.text(), "[3,2] -> d0:2*2 d1:2*1 d0:2*1");
+}
+
+TEST(Packing, CommonShapesAgreeWithTheDefinition) {
+  for (int64_t f : {16, 24, 40, 64})
+    for (int64_t c : {3, 16, 35})
+      for (int64_t k : {1, 3}) {
+        int64_t panels = (f + 31) / 32;
+        expectAgreement({.sourceDims = {f, c, k, k},
+                         .dims = {{0, panels, 32},
+                                  {2, k},
+                                  {3, k},
+                                  {1, c},
+                                  {0, 2, 16},
+                                  {0, 16}}});
+        expectAgreement(
+            {.sourceDims = {c, f}, .dims = {{1, panels, 32}, {0, c}, {1, 32}}});
+        expectAgreement(
+            {.sourceDims = {f, c}, .dims = {{0, panels, 32}, {1, c}, {0, 32}}});
+        expectAgreement(
+            {.sourceDims = {f, 1, k, k},
+             .dims = {{0, (f + 15) / 16, 16}, {2, k}, {3, k}, {0, 16}}});
+        expectAgreement({.sourceDims = {f}, .dims = {{0, 64}}});
+      }
+}
+
+TEST(Packing, RandomPackingsAgreeWithTheDefinition) {
+  std::mt19937 random(7);
+  auto pick = [&random](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  for (int i = 0; i < 500; ++i) {
+    Packing packing;
+    for (int64_t rank = pick(1, 4); rank > 0; --rank)
+      packing.sourceDims.push_back(pick(1, 21));
+    for (int64_t rank = pick(1, 5); rank > 0; --rank)
+      packing.dims.push_back(
+          {int32_t(pick(0, int64_t(packing.sourceDims.size()) - 1)),
+           pick(1, 19), pick(1, 3)});
+    if (packing.elementCount() < 200000)
+      expectAgreement(packing);
+  }
+}
+
+/// G w G^T as it is written down.
+static std::vector<double> transformByDefinition(const float *w) {
+  constexpr double g[6][3] = {{1. / 4, 0, 0},
+                              {-1. / 6, -1. / 6, -1. / 6},
+                              {-1. / 6, 1. / 6, -1. / 6},
+                              {1. / 24, 1. / 12, 1. / 6},
+                              {1. / 24, -1. / 12, 1. / 6},
+                              {0, 0, 1}};
+  std::vector<double> u(36, 0);
+  for (int i = 0; i < 6; ++i)
+    for (int j = 0; j < 6; ++j)
+      for (int k = 0; k < 3; ++k)
+        for (int l = 0; l < 3; ++l)
+          u[size_t(i * 6 + j)] += g[i][k] * w[k * 3 + l] * g[j][l];
+  return u;
+}
+
+TEST(Packing, WinogradTransform) {
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  std::vector<float> filters(20 * 9), transformed(20 * 36);
+  for (float &value : filters)
+    value = normal(random);
+  transformWinogradFilters(filters.data(), 20, transformed.data());
+  for (size_t i = 0; i < 20; ++i) {
+    std::vector<double> expected = transformByDefinition(&filters[i * 9]);
+    for (size_t j = 0; j < 36; ++j)
+      EXPECT_NEAR(transformed[i * 36 + j], expected[j], 5e-7);
+  }
+}
+
+TEST(Packing, WinogradPanelsAgreeWithTheDefinition) {
+  for (int64_t f : {16, 40, 64}) {
+    int64_t c = 19;
+    Packing packing{
+        WeightTransform::Winograd4x4_3x3,
+        {f, c, 3, 3},
+        {{0, (f + 31) / 32, 32}, {2, 6}, {3, 6}, {1, c}, {0, 2, 16}, {0, 16}}};
+    std::vector<float> source = numbered(packing.sourceDims);
+    std::vector<float> transformed(size_t(f * c * 36));
+    transformWinogradFilters(source.data(), f * c, transformed.data());
+    std::vector<float> fast(size_t(packing.elementCount()), NAN), plain = fast;
+    pack(packing, source.data(), fast.data());
+    packPlainly({f, c, 6, 6}, packing.dims, transformed.data(), plain.data());
+    EXPECT_EQ(fast, plain);
+  }
+}

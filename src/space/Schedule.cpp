@@ -1,0 +1,188 @@
+//===- Schedule.cpp -------------------------------------------------------===//
+
+#include "space/Schedule.h"
+
+#include "base/NumberText.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <optional>
+#include <span>
+
+namespace tlm {
+
+namespace {
+struct DecisionRow {
+  Decision decision;
+  std::string_view name;
+};
+constexpr DecisionRow kDecisions[] = {
+#define TLM_DECISION(id, name, text) {Decision::name, text},
+#include "space/Decisions.def"
+};
+} // namespace
+
+std::string_view nameOf(Decision decision) {
+  for (const DecisionRow &row : kDecisions)
+    if (row.decision == decision)
+      return row.name;
+  return "?";
+}
+
+/// Names by value; empty for the decisions that are numbers.
+static std::span<const std::string_view> valueNames(Decision decision) {
+  static constexpr std::string_view kAlgorithms[] = {
+      "direct", "winograd_blocked", "winograd_staged", "plain"};
+  static constexpr std::string_view kOrders[] = {"panels_outer", "rows_outer"};
+  static constexpr std::string_view kPlaces[] = {"register_tile", "row_loop"};
+  static constexpr std::string_view kPrologues[] = {"none", "scale_weights",
+                                                    "scale_input"};
+  switch (decision) {
+  case Decision::Algorithm:
+    return kAlgorithms;
+  case Decision::LoopOrder:
+    return kOrders;
+  case Decision::EpiloguePlace:
+    return kPlaces;
+  case Decision::Prologue:
+    return kPrologues;
+  default:
+    return {};
+  }
+}
+
+static std::string valueText(const Choice &choice) {
+  std::span<const std::string_view> names = valueNames(choice.decision);
+  if (choice.value >= 0 && size_t(choice.value) < names.size())
+    return std::string(names[size_t(choice.value)]);
+  return std::to_string(choice.value);
+}
+
+int64_t Schedule::get(Decision decision, std::string_view subject,
+                      int64_t otherwise) const {
+  for (const Choice &choice : choices)
+    if (choice.decision == decision && choice.subject == subject)
+      return choice.value;
+  return otherwise;
+}
+
+void Schedule::set(Decision decision, std::string_view subject, int64_t value) {
+  for (Choice &choice : choices)
+    if (choice.decision == decision && choice.subject == subject) {
+      choice.value = value;
+      return;
+    }
+  choices.push_back({decision, std::string(subject), value});
+}
+
+std::string Schedule::text() const {
+  std::string text = "tlm-schedule " + std::to_string(kScheduleVersion) +
+                     "\ntask " + taskKey + '\n';
+  for (const Choice &choice : choices) {
+    text += nameOf(choice.decision);
+    if (!choice.subject.empty())
+      text += ' ' + choice.subject;
+    text += " = " + valueText(choice) + '\n';
+  }
+  return text;
+}
+
+static Error lineError(size_t number, std::string_view line,
+                       const std::string &what) {
+  return makeError("schedule text, line " + std::to_string(number) + ": " +
+                   what + ": '" + std::string(line.substr(0, 80)) + "'");
+}
+
+static bool isSubject(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+static bool isKey(std::string_view text) {
+  return text.size() == 16 && std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= 'a' && c <= 'f') || (c >= '0' && c <= '9');
+         });
+}
+
+/// The value, or nothing when it is neither a name nor a number of that
+/// decision. A number has one spelling.
+static std::optional<int64_t> parseValue(Decision decision,
+                                         std::string_view text) {
+  std::span<const std::string_view> names = valueNames(decision);
+  if (!names.empty()) {
+    auto found = std::find(names.begin(), names.end(), text);
+    if (found == names.end())
+      return std::nullopt;
+    return found - names.begin();
+  }
+  std::optional<int64_t> value = parseInteger(text);
+  if (!value || std::to_string(*value) != text)
+    return std::nullopt;
+  return value;
+}
+
+static Result<Choice> parseChoice(size_t number, std::string_view line) {
+  size_t equals = line.find(" = ");
+  if (equals == std::string_view::npos)
+    return lineError(number, line, "expected 'decision [subject] = value'");
+  std::string_view left = line.substr(0, equals);
+  std::string_view right = line.substr(equals + 3);
+  size_t space = left.find(' ');
+  std::string_view name = left.substr(0, space);
+  std::string_view subject =
+      space == std::string_view::npos ? "" : left.substr(space + 1);
+  auto row =
+      std::find_if(std::begin(kDecisions), std::end(kDecisions),
+                   [name](const DecisionRow &row) { return row.name == name; });
+  if (row == std::end(kDecisions))
+    return lineError(number, line, "unknown decision");
+  if (!isSubject(subject) || (space != left.npos && subject.empty()))
+    return lineError(number, line, "malformed subject");
+  std::optional<int64_t> value = parseValue(row->decision, right);
+  if (!value) {
+    std::string legal;
+    for (std::string_view candidate : valueNames(row->decision))
+      legal.append(" ").append(candidate);
+    return lineError(number, line,
+                     legal.empty() ? "expected a number"
+                                   : "expected one of" + legal);
+  }
+  return Choice{row->decision, std::string(subject), *value};
+}
+
+Result<Schedule> parseSchedule(const std::string &text) {
+  std::string version = "tlm-schedule " + std::to_string(kScheduleVersion);
+  Schedule schedule;
+  size_t number = 0;
+  for (std::string_view rest = text; !rest.empty();) {
+    size_t end = rest.find('\n');
+    std::string_view line = rest.substr(0, end);
+    ++number;
+    if (end == std::string_view::npos)
+      return lineError(number, line, "line without an end");
+    rest.remove_prefix(end + 1);
+    if (number == 1) {
+      if (line != version)
+        return lineError(number, line, "expected '" + version + "'");
+      continue;
+    }
+    if (number == 2) {
+      if (!line.starts_with("task ") || !isKey(line.substr(5)))
+        return lineError(number, line, "expected 'task' and its key");
+      schedule.taskKey = line.substr(5);
+      continue;
+    }
+    TLM_TRY(Choice choice, parseChoice(number, line));
+    for (const Choice &other : schedule.choices)
+      if (other.decision == choice.decision && other.subject == choice.subject)
+        return lineError(number, line, "chosen twice");
+    schedule.choices.push_back(std::move(choice));
+  }
+  if (number < 2)
+    return lineError(number + 1, "", "text ends before the task's key");
+  return schedule;
+}
+
+} // namespace tlm
