@@ -98,7 +98,8 @@ typedef void (*tlm_parallel_for)(void *user, int64_t count,
 typedef struct tlm_options {
   size_t struct_size;
   /* Workers; 0 = min(CPUs this process may use, what the model was compiled
-   * for). TLM_NUM_THREADS in the environment replaces the 0. */
+   * for, OMP_NUM_THREADS). TLM_NUM_THREADS replaces the 0. More than the kernels
+   * have chunks for are not used; any number gives the same bits. */
   int32_t threads;
   /* Optional hooks. */
   tlm_parallel_for parallel_for; /* replaces the model's own pool */
