@@ -29,17 +29,20 @@ enum class BufferKind : int32_t {
 struct PlanBuffer {
   BufferKind kind = BufferKind::Arena;
   BufferType type;
-  ValueId value = kNoValue; ///< the graph value it holds
-  int32_t index = 0;        ///< Input/Output: position in the signature
-  int64_t offset = -1;      ///< Arena: bytes from the arena's start, 64-aligned
-  /// >= 0: a view that shares the memory of that buffer (reshape), same size.
+  ValueId value =
+      kNoValue;        ///< the graph value it holds, or one it is a view of
+  int32_t index = 0;   ///< Input/Output: position in the signature
+  int64_t offset = -1; ///< Arena: bytes from the arena's start, 64-aligned
+  /// >= 0: a view of that buffer, which is none itself: it starts where the
+  /// buffer starts and is not larger. Kind, index and offset are the buffer's.
   int32_t aliasOf = -1;
 };
 
 struct PlanStep {
   int32_t task = 0;              ///< index into Plan::tasks
   std::vector<int32_t> operands; ///< buffers, in the order of Task::operands
-  std::string name;              ///< of the anchor's ONNX node
+  /// Of the anchor's ONNX node; of a Copy between forms, the value's.
+  std::string name;
 };
 
 struct Plan {
@@ -57,7 +60,8 @@ struct PartitionOptions {
 };
 
 /// Fuses, fixes layouts and borders, deduplicates tasks. Fails only for graphs
-/// with an operator no task kind covers (the message names node and op).
+/// with an operator no task kind covers (the message names node and op). The
+/// parts, in order: Fusion, Layouts, Borders, BuildPlan, planMemory.
 Result<Plan> partition(const Graph &graph, const PartitionOptions &options);
 
 /// Assigns arena offsets from the lifetimes of the steps. Bordered buffers get
@@ -67,6 +71,9 @@ void planMemory(Plan &plan);
 /// Checks the contracts: operand types equal the tasks', borders wide enough,
 /// no two live buffers overlap, outputs written. Empty, or what is broken.
 std::string verifyPlan(const Plan &plan, const Graph &graph);
+
+/// For people and tests: one line a step with its buffers, then the sums.
+std::string planText(const Plan &plan, const Graph &graph);
 
 } // namespace tlm
 

@@ -8,9 +8,9 @@
 namespace tlm {
 
 /// Above it byte offsets could overflow.
-static constexpr int64_t kMaxElements = int64_t(1) << 40;
+static constexpr int64_t kMaxElements = int64_t(1) << 46;
 /// Border widths, kernels and strides stay far below.
-static constexpr int64_t kMaxWindow = int64_t(1) << 20;
+static constexpr int64_t kMaxWindow = int64_t(1) << 24;
 
 Border windowBorder(const std::vector<Window> &windows, int64_t height,
                     int64_t width) {

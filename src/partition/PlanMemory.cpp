@@ -1,0 +1,121 @@
+//===- PlanMemory.cpp -----------------------------------------------------===//
+
+#include "partition/Lifetimes.h"
+
+#include <algorithm>
+#include <map>
+
+namespace tlm {
+
+static constexpr int64_t kAlignment = 64;
+
+static int64_t alignedBytes(const PlanBuffer &buffer) {
+  return (buffer.type.sizeBytes() + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+std::vector<Lifetime> lifetimesOf(const Plan &plan) {
+  std::vector<Lifetime> lifetimes(plan.buffers.size());
+  for (size_t i = 0; i < plan.steps.size(); ++i)
+    for (int32_t operand : plan.steps[i].operands) {
+      Lifetime &lifetime = lifetimes[size_t(rootOf(plan, operand))];
+      if (lifetime.empty())
+        lifetime.first = int32_t(i);
+      lifetime.last = int32_t(i);
+    }
+  return lifetimes;
+}
+
+namespace {
+struct Placed {
+  int64_t begin, end;
+  Lifetime lifetime;
+};
+} // namespace
+
+/// The border of a slot is written once, so only buffers that agree on where
+/// it is may share the slot. Interval colouring by first use is optimal.
+static int64_t placeBordered(Plan &plan, const std::vector<int32_t> &bordered,
+                             const std::vector<Lifetime> &lifetimes) {
+  struct Slot {
+    int64_t offset;
+    int32_t last;
+  };
+  std::map<std::string, std::vector<Slot>> slots;
+  int64_t end = 0;
+  for (int32_t index : bordered) {
+    PlanBuffer &buffer = plan.buffers[size_t(index)];
+    const Lifetime &lifetime = lifetimes[size_t(index)];
+    std::vector<Slot> &sameType = slots[buffer.type.text()];
+    auto slot = std::find_if(
+        sameType.begin(), sameType.end(),
+        [&lifetime](const Slot &slot) { return slot.last < lifetime.first; });
+    if (slot == sameType.end()) {
+      slot = sameType.insert(slot, {end, -1});
+      end += alignedBytes(buffer);
+    }
+    slot->last = lifetime.last;
+    buffer.offset = slot->offset;
+  }
+  return end;
+}
+
+/// The smallest gap between the neighbours in time that holds `bytes`.
+static int64_t bestOffset(const std::vector<Placed> &placed,
+                          const Lifetime &lifetime, int64_t bytes,
+                          int64_t begin) {
+  int64_t best = -1, bestGap = 0, free = begin;
+  for (const Placed &other : placed) { // sorted by begin
+    if (!other.lifetime.overlaps(lifetime))
+      continue;
+    int64_t gap = other.begin - free;
+    if (gap >= bytes && (best < 0 || gap < bestGap)) {
+      best = free;
+      bestGap = gap;
+    }
+    free = std::max(free, other.end);
+  }
+  return best < 0 ? free : best;
+}
+
+void planMemory(Plan &plan) {
+  std::vector<Lifetime> lifetimes = lifetimesOf(plan);
+  std::vector<int32_t> bordered, others;
+  plan.naiveBytes = 0;
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const PlanBuffer &buffer = plan.buffers[i];
+    if (buffer.kind != BufferKind::Arena || buffer.aliasOf >= 0)
+      continue;
+    plan.naiveBytes += alignedBytes(buffer);
+    (buffer.type.border.empty() ? others : bordered).push_back(int32_t(i));
+  }
+  std::sort(bordered.begin(), bordered.end(), [&](int32_t a, int32_t b) {
+    return std::pair(lifetimes[size_t(a)].first, a) <
+           std::pair(lifetimes[size_t(b)].first, b);
+  });
+  int64_t begin = placeBordered(plan, bordered, lifetimes);
+  plan.arenaBytes = begin;
+
+  std::sort(others.begin(), others.end(), [&](int32_t a, int32_t b) {
+    return std::pair(-alignedBytes(plan.buffers[size_t(a)]), a) <
+           std::pair(-alignedBytes(plan.buffers[size_t(b)]), b);
+  });
+  std::vector<Placed> placed;
+  for (int32_t index : others) {
+    PlanBuffer &buffer = plan.buffers[size_t(index)];
+    int64_t bytes = alignedBytes(buffer);
+    const Lifetime &lifetime = lifetimes[size_t(index)];
+    buffer.offset = bestOffset(placed, lifetime, bytes, begin);
+    Placed entry{buffer.offset, buffer.offset + bytes, lifetime};
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), entry,
+                                   [](const Placed &a, const Placed &b) {
+                                     return a.begin < b.begin;
+                                   }),
+                  entry);
+    plan.arenaBytes = std::max(plan.arenaBytes, entry.end);
+  }
+  for (PlanBuffer &buffer : plan.buffers)
+    if (buffer.kind == BufferKind::Arena && buffer.aliasOf >= 0)
+      buffer.offset = plan.buffers[size_t(buffer.aliasOf)].offset;
+}
+
+} // namespace tlm
