@@ -1,0 +1,112 @@
+#include "graph/GraphBuilder.h"
+
+#include "graph/ShapeRule.h"
+#include "graph/reference/Kernels.h"
+
+#include <algorithm>
+
+using namespace tlm;
+
+namespace {
+
+template <typename T>
+Constant own(std::vector<T> data) {
+  static const std::byte empty{};
+  auto holder = std::make_shared<const std::vector<T>>(std::move(data));
+  Constant constant;
+  constant.sizeBytes = holder->size() * sizeof(T);
+  constant.data = holder->empty()
+                      ? &empty
+                      : reinterpret_cast<const std::byte *>(holder->data());
+  constant.keepAlive = holder;
+  return constant;
+}
+
+} // namespace
+
+Constant tlm::makeConstant(std::vector<float> data) {
+  return own(std::move(data));
+}
+
+Constant tlm::makeConstant(std::vector<int64_t> data) {
+  return own(std::move(data));
+}
+
+ValueId GraphBuilder::addInput(std::string name, DType dtype, Dims dims) {
+  ValueId id = addConstant(std::move(name), dtype, std::move(dims), {});
+  graph.inputs.push_back(id);
+  return id;
+}
+
+ValueId GraphBuilder::addConstant(std::string name, DType dtype, Dims dims,
+                                  Constant constant) {
+  graph.values.push_back(
+      {std::move(name), dtype, std::move(dims), std::move(constant)});
+  return ValueId(graph.values.size() - 1);
+}
+
+ValueId GraphBuilder::addConstant(std::string name, Dims dims,
+                                  std::vector<float> data) {
+  TLM_CHECK(int64_t(data.size()) == countOf(dims)) << name;
+  return addConstant(std::move(name), DType::F32, std::move(dims),
+                     makeConstant(std::move(data)));
+}
+
+Result<ValueId> GraphBuilder::add(Op op, std::vector<ValueId> inputs,
+                                  OpAttributes attributes, std::string name,
+                                  std::string nodeName) {
+  std::vector<Dims> dims;
+  for (ValueId id : inputs)
+    dims.push_back(graph.value(id).dims);
+  TLM_TRY(Dims result, inferShape(op, dims, attributes));
+  return append(op, std::move(inputs), std::move(attributes), std::move(result),
+                std::move(name), std::move(nodeName));
+}
+
+Result<ValueId> GraphBuilder::addReshape(ValueId input, Dims dims,
+                                         std::string name,
+                                         std::string nodeName) {
+  const Value &from = graph.value(input);
+  std::optional<int64_t> count = checkedCountOf(dims);
+  if (!count || *count != countOf(from.dims))
+    return makeError("cannot reshape " + dimsText(from.dims) + " (" +
+                     std::to_string(countOf(from.dims)) + " elements) to " +
+                     dimsText(dims));
+  if (from.isConstant())
+    return addConstant(std::move(name), from.dtype, std::move(dims),
+                       from.constant);
+  return append(Op::Reshape, {input}, {}, std::move(dims), std::move(name),
+                std::move(nodeName));
+}
+
+Result<ValueId> GraphBuilder::append(Op op, std::vector<ValueId> inputs,
+                                     OpAttributes attributes, Dims dims,
+                                     std::string name, std::string nodeName) {
+  bool constant = true;
+  std::vector<TensorView> operands;
+  for (ValueId id : inputs) {
+    const Value &value = graph.value(id);
+    if (value.dtype != DType::F32)
+      return makeError("operand '" + value.name + "' is " +
+                       typeText(value.dtype, value.dims) +
+                       "; only f32 is computed");
+    constant = constant && value.isConstant();
+    operands.emplace_back(value.dims, value.constant.as<float>());
+  }
+  if (constant) {
+    if (countOf(dims) * int64_t(sizeof(float)) > kMaxFoldedBytes)
+      return makeError("the constant result f32" + dimsText(dims) +
+                       " is larger than 2 GiB");
+    Tensor result = reference::evaluate(op, attributes, operands, dims, 1);
+    return addConstant(std::move(name), std::move(dims),
+                       std::move(result.data));
+  }
+  ValueId output =
+      addConstant(std::move(name), DType::F32, std::move(dims), {});
+  graph.nodes.push_back({op,
+                         std::move(nodeName),
+                         std::move(inputs),
+                         {output},
+                         std::move(attributes)});
+  return output;
+}

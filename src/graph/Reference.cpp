@@ -1,0 +1,112 @@
+#include "graph/Reference.h"
+
+#include "graph/ShapeRule.h"
+#include "graph/reference/Kernels.h"
+
+#include <algorithm>
+#include <thread>
+
+using namespace tlm;
+
+namespace {
+
+class Interpreter {
+public:
+  Interpreter(const Graph &graph, const ReferenceOptions &options)
+      : graph(graph), options(options), computed(graph.values.size()),
+        pendingUses(graph.values.size(), 0) {
+    threads = options.threads > 0
+                  ? options.threads
+                  : int(std::max(1u, std::thread::hardware_concurrency()));
+    wanted = options.wanted.empty() ? graph.outputs : options.wanted;
+  }
+
+  Result<std::vector<Tensor>> run(const std::vector<Tensor> &inputs) {
+    TLM_TRY_STATUS(bindInputs(inputs));
+    for (ValueId id : wanted) {
+      if (id < 0 || size_t(id) >= graph.values.size())
+        return makeError("no value has the id " + std::to_string(id));
+      if (graph.value(id).dtype != DType::F32)
+        return makeError("value '" + graph.value(id).name + "' is " +
+                         std::string(nameOf(graph.value(id).dtype)) +
+                         "; the reference path computes f32");
+      ++pendingUses[size_t(id)];
+    }
+    for (const Node &node : graph.nodes)
+      for (ValueId id : node.inputs)
+        ++pendingUses[size_t(id)];
+    for (const Node &node : graph.nodes)
+      runNode(node);
+
+    std::vector<Tensor> results;
+    for (ValueId id : wanted) {
+      TensorView view = viewOf(id);
+      if (!view.data && view.count() != 0)
+        return makeError("value '" + graph.value(id).name +
+                         "' is not computed by the graph");
+      results.push_back({*view.dims, std::vector<float>(
+                                         view.data, view.data + view.count())});
+    }
+    return results;
+  }
+
+private:
+  Status bindInputs(const std::vector<Tensor> &inputs) {
+    if (inputs.size() != graph.inputs.size())
+      return makeError(std::to_string(inputs.size()) + " inputs given, '" +
+                       graph.name + "' has " +
+                       std::to_string(graph.inputs.size()));
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Value &value = graph.value(graph.inputs[i]);
+      if (value.dtype != DType::F32 || inputs[i].dims != value.dims ||
+          int64_t(inputs[i].data.size()) != countOf(value.dims))
+        return makeError("input '" + value.name + "' is given as f32" +
+                         dimsText(inputs[i].dims) + ", the graph wants " +
+                         typeText(value.dtype, value.dims));
+      given.push_back(&inputs[i]);
+    }
+    return success();
+  }
+
+  TensorView viewOf(ValueId id) const {
+    const Value &value = graph.value(id);
+    if (value.isConstant())
+      return {value.dims, value.constant.as<float>()};
+    for (size_t i = 0; i < given.size(); ++i)
+      if (graph.inputs[i] == id)
+        return *given[i];
+    return {value.dims, computed[size_t(id)].data.data()};
+  }
+
+  void runNode(const Node &node) {
+    std::vector<TensorView> operands;
+    for (ValueId id : node.inputs)
+      operands.push_back(viewOf(id));
+    ValueId output = node.outputs[0];
+    computed[size_t(output)] = reference::evaluate(
+        node.op, node.attributes, operands, graph.value(output).dims, threads);
+    if (options.visit)
+      options.visit(output, computed[size_t(output)]);
+    for (ValueId id : node.inputs)
+      if (--pendingUses[size_t(id)] == 0)
+        computed[size_t(id)] = {};
+    if (pendingUses[size_t(output)] == 0)
+      computed[size_t(output)] = {};
+  }
+
+  const Graph &graph;
+  const ReferenceOptions &options;
+  int threads;
+  std::vector<ValueId> wanted;
+  std::vector<const Tensor *> given;
+  std::vector<Tensor> computed;
+  std::vector<int64_t> pendingUses;
+};
+
+} // namespace
+
+Result<std::vector<Tensor>> tlm::runReference(const Graph &graph,
+                                              const std::vector<Tensor> &inputs,
+                                              const ReferenceOptions &options) {
+  return Interpreter(graph, options).run(inputs);
+}

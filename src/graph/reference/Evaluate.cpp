@@ -1,0 +1,68 @@
+#include "graph/reference/Kernels.h"
+
+#include <algorithm>
+#include <thread>
+
+using namespace tlm;
+using namespace tlm::reference;
+
+void reference::parallelFor(int64_t count, int threads,
+                            const std::function<void(int64_t, int64_t)> &body) {
+  int64_t workers = std::min<int64_t>(threads, count);
+  if (workers <= 1) {
+    if (count > 0)
+      body(0, count);
+    return;
+  }
+  std::vector<std::thread> team;
+  for (int64_t i = 1; i < workers; ++i)
+    team.emplace_back(
+        [&, i] { body(count * i / workers, count * (i + 1) / workers); });
+  body(0, count / workers);
+  for (std::thread &thread : team)
+    thread.join();
+}
+
+Tensor reference::evaluate(Op op, const OpAttributes &attributes,
+                           Operands inputs, const Dims &dims, int threads) {
+  Tensor y{dims, std::vector<float>(size_t(countOf(dims)))};
+  if (y.data.empty())
+    return y;
+  switch (op) {
+  case Op::Conv:
+    conv(inputs, std::get<ConvAttributes>(attributes), y, threads);
+    break;
+  case Op::MatMul:
+    matMul(inputs, y, threads);
+    break;
+  case Op::MaxPool:
+    maxPool(inputs[0], std::get<PoolAttributes>(attributes), y, threads);
+    break;
+  case Op::AveragePool:
+    averagePool(inputs[0], std::get<PoolAttributes>(attributes), y, threads);
+    break;
+  case Op::ReduceMean:
+    reduceMean(inputs[0], std::get<AxesAttributes>(attributes), y);
+    break;
+  case Op::Softmax:
+    softmax(inputs[0], std::get<AxesAttributes>(attributes), y);
+    break;
+  case Op::Reshape:
+    std::copy_n(inputs[0].data, y.data.size(), y.data.data());
+    break;
+  case Op::Transpose:
+    transpose(inputs[0], std::get<AxesAttributes>(attributes), y);
+    break;
+  case Op::Concat:
+    concat(inputs, std::get<AxesAttributes>(attributes), y);
+    break;
+  case Op::Pad:
+    pad(inputs[0], std::get<PadAttributes>(attributes), y);
+    break;
+  default: {
+    auto *scalars = std::get_if<ScalarAttributes>(&attributes);
+    pointwise(op, inputs, scalars ? *scalars : ScalarAttributes{}, y, threads);
+  }
+  }
+  return y;
+}

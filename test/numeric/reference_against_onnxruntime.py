@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Compare the reference path with onnxruntime on whole networks.
+
+usage: reference_against_onnxruntime.py TLM_REFERENCE [MODEL.onnx ...]
+
+Without models: the networks in ../shared/models beside the repository, and the
+light models that come with the onnx package. Models without weights get seeded
+ones. Both the imported and the simplified graph are compared. Skips (exit 77)
+when onnx, onnxruntime or the models are not there.
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+    import onnx
+    import onnxruntime
+    from onnx import numpy_helper
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+# Largest error allowed, as a share of the output's largest magnitude: a few
+# hundred roundings deep, onnxruntime's sums are in f32 and in another order.
+TOLERANCE = 1e-4
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+SHARED = REPOSITORY.parent / "shared" / "models"
+NETWORKS = ("resnet50", "mobilenet_v2", "efficientnet_b0")
+
+
+def materialised(folder):
+    """The three networks with their weights drawn."""
+    script = SHARED / "materialize.py"
+    if not script.exists():
+        print(f"{script} is not there: its networks are left out")
+        return
+    for name in NETWORKS:
+        out = folder / f"{name}.onnx"
+        subprocess.run([sys.executable, script, SHARED / f"{name}.onnx", out],
+                       check=True, stdout=subprocess.DEVNULL)
+        yield out
+
+
+def light(folder):
+    """The onnx package's models, their constant weights made random."""
+    data = pathlib.Path(onnx.__file__).parent / "backend/test/data/light"
+    for path in sorted(data.glob("*.onnx")):
+        model = onnx.load(path)
+        rng = np.random.default_rng(1)
+        shapes = {t.name: numpy_helper.to_array(t)
+                  for t in model.graph.initializer}
+        dropped = set()
+        for node in list(model.graph.node):
+            if node.op_type != "ConstantOfShape":
+                continue
+            dims = shapes[node.input[0]]
+            fan_in = int(np.prod(dims[1:])) or 1
+            values = rng.standard_normal(dims) * (2.0 / fan_in) ** 0.5
+            if len(dims) == 1:  # also variances, which must be positive
+                values = 0.5 + 0.1 * np.abs(values)
+            model.graph.initializer.append(
+                numpy_helper.from_array(values.astype(np.float32),
+                                        node.output[0]))
+            dropped.add(node.input[0])
+            model.graph.node.remove(node)
+        for kept in (model.graph.initializer, model.graph.input):
+            for entry in [e for e in kept if e.name in dropped]:
+                kept.remove(entry)
+        out = folder / path.name
+        onnx.save(model, out)
+        yield out
+
+
+def compare(tool, path, folder):
+    """Whether both graphs of one model agree with onnxruntime."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(path), options)
+    initializers = {t.name for t in
+                    onnx.load(path, load_external_data=False).graph.initializer}
+    rng = np.random.default_rng(0)
+    feeds = {i.name: rng.standard_normal(i.shape).astype(np.float32)
+             for i in session.get_inputs() if i.name not in initializers}
+    files = []
+    for index, value in enumerate(feeds.values()):
+        files.append(folder / f"input{index}.bin")
+        value.tofile(files[-1])
+    expected = np.concatenate([y.ravel() for y in session.run(None, feeds)])
+    good = True
+    for flags in ([], ["--simplify"]):
+        out = folder / "output.bin"
+        run = subprocess.run([tool, path, out, *flags, *files],
+                             capture_output=True, text=True, check=False)
+        if run.returncode != 0:
+            print(f"FAIL {path.name} {flags}: {run.stderr.strip()}")
+            good = False
+            continue
+        found = np.fromfile(out, np.float32)
+        scale = np.abs(expected).max()
+        error = np.abs(found - expected).max() / scale
+        passed = found.shape == expected.shape and error <= TOLERANCE
+        time = run.stdout.strip().splitlines()[-1]
+        print(f"{'ok  ' if passed else 'FAIL'} {path.name} {' '.join(flags)}: "
+              f"max error {error:.2e} of {scale:.3g}, {time}")
+        good = good and passed
+    return good
+
+
+def main(tool, models):
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        paths = [pathlib.Path(m) for m in models]
+        results = [compare(tool, path, folder) for path in paths]
+        if not paths:
+            for source in (materialised, light):
+                results += [compare(tool, p, folder) for p in source(folder)]
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv[1], sys.argv[2:]))
