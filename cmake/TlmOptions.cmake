@@ -6,7 +6,9 @@ option(TLM_WERROR "Warnings are errors" OFF)
 option(TLM_CCACHE "Compile through ccache when there is one" ON)
 set(TLM_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,undefined")
 
-add_compile_options(-Wall -Wextra -Werror=return-type)
+# The deprecated function is inside libstdc++ 12's stable_sort.
+add_compile_options(-Wall -Wextra -Werror=return-type
+  $<$<COMPILE_LANGUAGE:CXX>:-Wno-deprecated-declarations>)
 if(TLM_WERROR)
   add_compile_options(-Werror)
 endif()

@@ -1,0 +1,198 @@
+//===- Compile.cpp - from model.onnx to model.so --------------------------===//
+
+#include "driver/Compile.h"
+
+#include "graph/Passes.h"
+#include "import/Import.h"
+#include "space/DefaultSchedule.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <numeric>
+#include <optional>
+#include <sys/resource.h>
+#include <thread>
+#include <unistd.h>
+
+namespace tlm {
+namespace {
+
+/// What a phase returns: the detail of its progress line.
+using Detail = Result<std::string>;
+
+int64_t peakResidentBytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t(usage.ru_maxrss) << 10;
+}
+
+std::string mebibytes(int64_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1f MiB", double(bytes) / (1 << 20));
+  return text;
+}
+
+Detail runImport(const CompileOptions &options, Compilation &c) {
+  TLM_TRY(ImportedModel model, importOnnx(options.modelPath, options.import));
+  c.imported = std::move(model.graph);
+  c.summary = std::move(model.summary);
+  c.warnings = std::move(model.warnings);
+  if (options.described)
+    options.described(c.summary);
+  return std::to_string(c.imported.nodes.size()) + " nodes";
+}
+
+Detail runGraph(const CompileOptions &, Compilation &c) {
+  c.graph = c.imported;
+  simplifyGraph(c.graph);
+  return std::to_string(c.graph.nodes.size()) + " nodes left";
+}
+
+Detail runPartition(const CompileOptions &, Compilation &c) {
+  TLM_TRY(c.plan, partition(c.graph, PartitionOptions{}));
+  planMemory(c.plan);
+  std::string broken = verifyPlan(c.plan, c.graph);
+  TLM_CHECK(broken.empty()) << broken;
+  return std::to_string(c.plan.steps.size()) + " kernels (" +
+         std::to_string(c.plan.tasks.size()) + " unique), arena " +
+         mebibytes(c.plan.arenaBytes) + " (naive " +
+         mebibytes(c.plan.naiveBytes) + ")";
+}
+
+Detail runSchedules(const CompileOptions &options, Compilation &c) {
+  for (const Task &task : c.plan.tasks)
+    c.schedules.push_back(options.plainSchedules
+                              ? plainSchedule(task)
+                              : defaultSchedule(task, options.target));
+  return std::to_string(c.schedules.size()) +
+         (options.plainSchedules ? " plain" : " by default rules");
+}
+
+/// One task: its schedule, or the plain one when that is rejected.
+Result<Kernel> lowerOne(const CompileOptions &options, const Task &task,
+                        size_t index, Schedule &schedule,
+                        std::string &warning) {
+  LowerOptions lowerOptions;
+  lowerOptions.keepTexts = options.keepTexts;
+  std::string prefix = "k" + std::to_string(index) + "_";
+  Result<Kernel> kernel =
+      lowerTask(task, schedule, options.target, prefix, lowerOptions);
+  if (kernel || schedule == plainSchedule(task))
+    return kernel;
+  warning = "kernel " + task.label() + " (task " + task.key() +
+            ") fell back to the plain schedule: " + kernel.error().message;
+  schedule = plainSchedule(task);
+  return lowerTask(task, schedule, options.target, prefix, lowerOptions);
+}
+
+Detail runLower(const CompileOptions &options, Compilation &c) {
+  size_t count = c.plan.tasks.size();
+  std::vector<size_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return c.plan.tasks[a].flops() > c.plan.tasks[b].flops();
+  });
+  std::vector<std::optional<Result<Kernel>>> results(count);
+  std::vector<std::string> warnings(count);
+  std::atomic<size_t> next{0};
+  auto work = [&] {
+    for (size_t i; (i = next++) < count;) {
+      size_t task = order[i];
+      results[task].emplace(lowerOne(options, c.plan.tasks[task], task,
+                                     c.schedules[task], warnings[task]));
+    }
+  };
+  int64_t jobs = options.jobs ? options.jobs : usableCpus();
+  jobs = std::clamp<int64_t>(jobs, 1, std::max<int64_t>(1, int64_t(count)));
+  std::vector<std::thread> workers;
+  for (int64_t i = 1; i < jobs; ++i)
+    workers.emplace_back(work);
+  work();
+  for (std::thread &worker : workers)
+    worker.join();
+
+  for (size_t i = 0; i < count; ++i) {
+    Result<Kernel> &kernel = *results[i];
+    if (!kernel)
+      return makeError("no kernel for task " + c.plan.tasks[i].label() + ": " +
+                           kernel.error().message,
+                       "this is a bug of tlm; please report the model");
+    c.kernels.push_back(std::move(*kernel));
+    if (!warnings[i].empty())
+      c.warnings.push_back(std::move(warnings[i]));
+  }
+  size_t bytes = 0;
+  for (const Kernel &kernel : c.kernels)
+    bytes += kernel.object.size();
+  return std::to_string(count) + " kernels, " + options.target.cpu + ", " +
+         std::to_string(options.target.threads) + " threads, objects " +
+         mebibytes(int64_t(bytes));
+}
+
+Detail runLink(const CompileOptions &options, Compilation &c) {
+  TLM_TRY(c.artifact,
+          writeArtifact(c.artifactInput(options), options.outputPath));
+  return options.outputPath + " " + mebibytes(c.artifact.fileBytes) +
+         " (weights " + mebibytes(c.artifact.weightBytes) +
+         (c.artifact.sideFile.empty() ? ")"
+                                      : " in " + c.artifact.sideFile + ")");
+}
+
+Detail runSelfCheck(const CompileOptions &options, Compilation &c) {
+  if (!options.selfCheck)
+    return std::string("skipped");
+  Result<std::string> detail = options.selfCheck(c);
+  if (!detail) {
+    ::unlink(options.outputPath.c_str());
+    if (!c.artifact.sideFile.empty())
+      ::unlink(c.artifact.sideFile.c_str());
+  }
+  return detail;
+}
+
+using PhaseFunction = Detail (*)(const CompileOptions &, Compilation &);
+
+/// In the order of phases().
+constexpr PhaseFunction kFunctions[] = {
+    runImport, runGraph, runPartition, runSchedules,
+    runLower,  runLink,  runSelfCheck,
+};
+
+} // namespace
+
+ArtifactInput Compilation::artifactInput(const CompileOptions &options) const {
+  ArtifactInput input;
+  input.graph = &graph;
+  input.plan = &plan;
+  input.kernels = &kernels;
+  input.schedules = &schedules;
+  input.target = options.target;
+  input.name = artifactName(options.outputPath);
+  input.threads = options.jobs ? options.jobs : usableCpus();
+  return input;
+}
+
+Result<Compilation> compileModel(const CompileOptions &options) {
+  using Clock = std::chrono::steady_clock;
+  Compilation c;
+  for (const PhaseInfo &info : phases()) {
+    auto begin = Clock::now();
+    TLM_TRY(std::string detail, kFunctions[size_t(info.phase)](options, c));
+    PhaseReport report;
+    report.phase = info.phase;
+    report.seconds =
+        std::chrono::duration<double>(Clock::now() - begin).count();
+    report.peakBytes = peakResidentBytes();
+    report.detail = std::move(detail);
+    c.phases.push_back(report);
+    if (options.progress)
+      options.progress(report);
+    if (info.phase == options.stopAfter)
+      break;
+  }
+  return c;
+}
+
+} // namespace tlm

@@ -1,0 +1,78 @@
+//===- Compile.h - from model.onnx to model.so ------------------*- C++ -*-===//
+//
+// The phases of Phases.h, in their order, over one options struct. Everything
+// that a phase makes stays in the Compilation, so the caller can print, verify
+// or write any of it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TLM_DRIVER_COMPILE_H
+#define TLM_DRIVER_COMPILE_H
+
+#include "base/Result.h"
+#include "driver/Artifact.h"
+#include "driver/Phases.h"
+#include "graph/Graph.h"
+#include "import/ImportOptions.h"
+#include "import/ModelSummary.h"
+#include "lower/Kernel.h"
+#include "partition/Plan.h"
+#include "target/Target.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tlm {
+
+struct Compilation;
+
+struct CompileOptions {
+  std::string modelPath;
+  ImportOptions import;
+  Target target; ///< with the threads that schedules are made for
+
+  /// Last phase to run; texts and objects need no Link.
+  Phase stopAfter = Phase::SelfCheck;
+  /// The artifact's path; used from Link on.
+  std::string outputPath;
+  /// Keep payloads, scripts, LLVM IR and assembly in the kernels.
+  bool keepTexts = false;
+  /// The plain schedule everywhere: a second path to compare with.
+  bool plainSchedules = false;
+  /// Threads that compile; 0 = usableCpus().
+  int64_t jobs = 0;
+
+  /// The SelfCheck phase; returns the detail of its line. When it fails, the
+  /// artifact is removed again. Empty: nothing is run.
+  std::function<Result<std::string>(const Compilation &)> selfCheck;
+  /// Called once the file has been read, before the Import phase ends.
+  std::function<void(const ModelSummary &)> described;
+  /// Called when a phase has ended.
+  std::function<void(const PhaseReport &)> progress;
+};
+
+struct Compilation {
+  ModelSummary summary;
+  Graph imported; ///< before the passes; what `verify` interprets
+  Graph graph;
+  Plan plan;
+  std::vector<Schedule> schedules; ///< per task of the plan
+  std::vector<Kernel> kernels;     ///< per task of the plan
+  ArtifactSummary artifact;
+  std::vector<PhaseReport> phases;
+  /// Of the import, and of tasks whose first schedule was rejected: they have
+  /// the plain one.
+  std::vector<std::string> warnings;
+
+  /// What writeArtifact and headerText want.
+  ArtifactInput artifactInput(const CompileOptions &options) const;
+};
+
+/// An error is the user's (model, flags, disk). Rejected schedules are warnings
+/// and fall back to the plain schedule.
+Result<Compilation> compileModel(const CompileOptions &options);
+
+} // namespace tlm
+
+#endif // TLM_DRIVER_COMPILE_H

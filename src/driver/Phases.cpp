@@ -1,0 +1,26 @@
+//===- Phases.cpp - the order of a compilation ----------------------------===//
+
+#include "driver/Phases.h"
+
+namespace tlm {
+namespace {
+
+constexpr PhaseInfo kPhases[] = {
+    {Phase::Import, "import", "reads ONNX into a Graph with static shapes"},
+    {Phase::Graph, "graph", "folds constants, scales and activations"},
+    {Phase::Partition, "partition",
+     "fuses nodes into unique Tasks, fixes layouts, plans the memory"},
+    {Phase::Schedules, "schedules", "chooses a Schedule for every unique Task"},
+    {Phase::Lower, "lower",
+     "compiles every Task with its Schedule, in parallel"},
+    {Phase::Link, "link", "packs the weights and writes the artifact"},
+    {Phase::SelfCheck, "self check", "runs the artifact once on this machine"},
+};
+
+} // namespace
+
+std::span<const PhaseInfo> phases() { return kPhases; }
+
+const char *nameOf(Phase phase) { return kPhases[size_t(phase)].name; }
+
+} // namespace tlm

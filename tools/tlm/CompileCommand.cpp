@@ -1,0 +1,180 @@
+//===- CompileCommand.cpp - tlm compile -----------------------------------===//
+
+#include "Commands.h"
+#include "Emit.h"
+#include "Flags.h"
+#include "Report.h"
+#include "Verification.h"
+#include "base/AtomicFile.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+namespace tlm {
+namespace {
+
+struct Options {
+  std::string model, output, verify = "quick";
+  std::vector<std::string> emit{"lib"};
+  bool timing = false;
+  CompileFlags compile;
+};
+
+/// The SelfCheck phase: loads and runs the artifact; with --verify=ref compares
+/// every step with the reference.
+Result<std::string> selfCheck(const Options &options,
+                              const CompileOptions &compile,
+                              const Compilation &compilation) {
+  std::string missing;
+  if (options.verify == "none")
+    return std::string("skipped: --verify=none");
+  if (!runsHere(compile.target, &missing))
+    return "skipped: this machine lacks " + missing;
+  TLM_TRY(std::unique_ptr<LoadedModel> model,
+          LoadedModel::open(compile.outputPath, {}));
+  TLM_TRY(std::vector<HostTensor> inputs,
+          makeInputs(model->inputs(), {}, /*seed=*/0));
+  std::vector<HostTensor> outputs, again;
+  TLM_TRY_STATUS(model->run(inputs, outputs));
+  if (options.verify == "quick") {
+    TLM_TRY_STATUS(model->run(inputs, again));
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (outputs[i].data != again[i].data)
+        return makeError("self check: two runs give different values of '" +
+                             outputs[i].name + "'",
+                         "this is a bug of tlm; please report the model",
+                         ErrorCode::Mismatch);
+    return std::string("loads, runs, and two runs agree -> OK");
+  }
+  TLM_TRY(std::vector<HostTensor> steps,
+          runKeepingSteps(*model, inputs, outputs));
+  TLM_TRY(Verification verification,
+          compareWithReference(compilation.imported, *model, inputs, steps,
+                               outputs, {}));
+  if (const VerifiedTensor *bad = verification.firstBad())
+    return makeError(
+        "self check: " + (bad->step.empty() ? "output" : "step " + bad->step) +
+            " '" + bad->value + "' " + bad->comparison.text,
+        "this is a bug of tlm; please report the model", ErrorCode::Mismatch);
+  return verification.text() + " -> OK";
+}
+
+Status writeKinds(const Options &options, const std::vector<EmitKind> &kinds,
+                  const CompileOptions &compile,
+                  const Compilation &compilation) {
+  for (EmitKind kind : kinds) {
+    if (kind == EmitKind::Lib)
+      continue; // the Link phase wrote it
+    std::string bytes = emitBytes(kind, compilation, compile);
+    std::string path = emitPath(kind, kinds, options.output, options.model);
+    if (path == "-")
+      std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+    else
+      TLM_TRY_STATUS(writeFileAtomically(path, bytes));
+  }
+  return success();
+}
+
+nlohmann::json reportOf(const CompileOptions &compile,
+                        const Compilation &compilation) {
+  nlohmann::json report = newReport("compile");
+  nlohmann::json list = nlohmann::json::array();
+  for (const PhaseReport &phase : compilation.phases)
+    list.push_back({{"name", nameOf(phase.phase)},
+                    {"seconds", phase.seconds},
+                    {"peak_bytes", phase.peakBytes},
+                    {"detail", phase.detail}});
+  report["model"] = {{"path", compile.modelPath}};
+  report["output"] = compile.outputPath;
+  report["target"] = {{"cpu", compile.target.cpu},
+                      {"features", compile.target.features},
+                      {"threads", compile.target.threads}};
+  report["phases"] = list;
+  report["steps"] = compilation.plan.steps.size();
+  report["tasks"] = compilation.plan.tasks.size();
+  report["arena_bytes"] = compilation.plan.arenaBytes;
+  report["naive_bytes"] = compilation.plan.naiveBytes;
+  report["file_bytes"] = compilation.artifact.fileBytes;
+  report["weight_bytes"] = compilation.artifact.weightBytes;
+  report["warnings"] = compilation.warnings;
+  return report;
+}
+
+std::string joined(const std::vector<std::string> &words) {
+  std::string text;
+  for (const std::string &word : words)
+    text += (text.empty() ? "" : ",") + word;
+  return text;
+}
+
+Status compile(const Options &options, const GlobalOptions &global) {
+  TLM_TRY(std::vector<EmitKind> kinds, parseEmit(options.emit));
+  bool library = false;
+  for (EmitKind kind : kinds) {
+    library |= kind == EmitKind::Lib;
+    if (options.output == "-" && !infoOf(kind).isText)
+      return makeError(std::string("--emit=") + infoOf(kind).name +
+                           " cannot go to stdout",
+                       {}, ErrorCode::Usage);
+  }
+  TLM_TRY(CompileOptions compile, options.compile.options(options.model));
+  compile.keepTexts = kinds.size() > 1 || !library;
+  compile.outputPath = emitPath(library ? EmitKind::Lib : kinds[0], kinds,
+                                options.output, options.model);
+  compile.stopAfter = library ? Phase::SelfCheck : Phase::Lower;
+  compile.selfCheck = [&](const Compilation &compilation) {
+    return selfCheck(options, compile, compilation);
+  };
+  showProgress(compile, global);
+  compile.described = [&](const ModelSummary &summary) {
+    note(global, options.model + ": " + summary.text());
+  };
+  TLM_TRY(Compilation compilation, compileModel(compile));
+  for (const std::string &warning : compilation.warnings)
+    warn(global, warning);
+  TLM_TRY_STATUS(writeKinds(options, kinds, compile, compilation));
+  if (global.showsProgress()) {
+    double seconds = 0;
+    for (const PhaseReport &phase : compilation.phases)
+      seconds += phase.seconds;
+    std::fprintf(
+        stderr,
+        "done in %.1f s.  needs: %s   memory plan: %.1f MiB arena (naive "
+        "%.1f)\n",
+        seconds, joined(compile.target.features).c_str(),
+        double(compilation.plan.arenaBytes) / (1 << 20),
+        double(compilation.plan.naiveBytes) / (1 << 20));
+  }
+  if (options.timing)
+    std::fputs(timingTable(compilation.phases).c_str(),
+               options.output == "-" ? stderr : stdout);
+  return writeReport(reportOf(compile, compilation), global.jsonPath);
+}
+
+} // namespace
+
+Action addCompile(CLI::App &app, const GlobalOptions &global) {
+  auto options = std::make_shared<Options>();
+  app.add_option("model", options->model, "model.onnx")->required();
+  app.add_option("-o,--output", options->output,
+                 "the file to write, exactly (default: the model's name with "
+                 ".so here); - is stdout for text kinds");
+  app.add_option("--emit", options->emit,
+                 "lib, header, mlir, schedule, llvm-ir, asm, obj: one or "
+                 "several; the first one gets -o, the others its name with "
+                 "their extension")
+      ->delimiter(',')
+      ->type_name("KINDS")
+      ->capture_default_str();
+  app.add_option("--verify", options->verify,
+                 "self check: quick (loads and runs), ref (every step against "
+                 "the reference), none")
+      ->check(CLI::IsMember({"quick", "ref", "none"}))
+      ->capture_default_str();
+  app.add_flag("--timing", options->timing, "print seconds and memory a phase");
+  options->compile.add(app);
+  return [options, &global] { return compile(*options, global); };
+}
+
+} // namespace tlm

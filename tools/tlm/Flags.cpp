@@ -1,0 +1,158 @@
+//===- Flags.cpp - flags that several subcommands share -------------------===//
+
+#include "Flags.h"
+
+#include "NearestName.h"
+#include "target/x86/Cpuid.h"
+#include "target/x86/NamedCpus.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+namespace tlm {
+namespace {
+
+/// Applies "+avx2" or "-avx512f".
+Status applyFeature(Target &target, const std::string &word) {
+  std::vector<std::string_view> known = x86::knownFeatures();
+  std::string name = word.substr(word.empty() ? 0 : 1);
+  if (word.empty() || (word[0] != '+' && word[0] != '-') ||
+      std::find(known.begin(), known.end(), name) == known.end()) {
+    std::string nearest =
+        nearestName(name, std::vector<std::string>(known.begin(), known.end()));
+    return makeError("--mattr '" + word +
+                         "': expected +FEATURE or -FEATURE with LLVM's name",
+                     nearest.empty() ? "" : "did you mean " + nearest + "?",
+                     ErrorCode::Usage);
+  }
+  auto at =
+      std::lower_bound(target.features.begin(), target.features.end(), name);
+  bool there = at != target.features.end() && *at == name;
+  if (word[0] == '+' && !there)
+    target.features.insert(at, name);
+  if (word[0] == '-' && there)
+    target.features.erase(at);
+  return success();
+}
+
+} // namespace
+
+void CompileFlags::add(CLI::App &app) {
+  app.add_option("--shape", shapes,
+                 "shape of an input: x:1x3x224x224 or x:[1,3,224,224]")
+      ->type_name("NAME:DIMS");
+  app.add_option("--dim", dims, "value of a symbolic dim: batch=8")
+      ->type_name("SYMBOL=N");
+  app.add_option("--mcpu", cpu,
+                 "processor to compile for: host, x86-64-v3, x86-64-v4 or "
+                 "LLVM's name")
+      ->capture_default_str();
+  app.add_option("--mattr", features, "features to add or remove: +avx2,-fma")
+      ->delimiter(',')
+      ->type_name("LIST");
+  app.add_option("--threads", threads,
+                 "threads that schedules are made for (default: usable CPUs)")
+      ->check(CLI::Range(1, 1024));
+  app.add_option(
+         "--schedules", schedules,
+         "default, or plain: loops as written, a second path to compare "
+         "with")
+      ->check(CLI::IsMember({"default", "plain"}))
+      ->capture_default_str();
+  app.add_option("--jobs", jobs, "threads that compile (default: usable CPUs)")
+      ->check(CLI::Range(1, 1024));
+}
+
+Result<CompileOptions>
+CompileFlags::options(const std::string &modelPath) const {
+  CompileOptions options;
+  options.modelPath = modelPath;
+  options.jobs = jobs;
+  options.plainSchedules = schedules == "plain";
+  for (const std::string &shape : shapes) {
+    TLM_TRY(ShapeOverride parsed, parseShape(shape));
+    options.import.shapes.push_back(std::move(parsed));
+  }
+  for (const std::string &dim : dims) {
+    TLM_TRY(auto parsed, parseDim(dim));
+    options.import.dims.push_back(std::move(parsed));
+  }
+  TLM_TRY(options.target, targetFor(cpu));
+  for (const std::string &feature : features)
+    TLM_TRY_STATUS(applyFeature(options.target, feature));
+  x86::deriveVectorShape(options.target);
+  if (threads)
+    options.target.threads = threads;
+  return options;
+}
+
+void InputFlags::add(CLI::App &app) {
+  app.add_option("--input", inputs,
+                 "x=@x.npy | @x.npz | @x.pb | f32:1x3x224x224=@raw.bin | "
+                 "random | zeros | ones (default random)")
+      ->type_name("NAME=SPEC");
+  app.add_option("--seed", seed, "of random inputs")->capture_default_str();
+}
+
+Result<std::vector<HostTensor>>
+InputFlags::make(const std::vector<TensorSpec> &signature,
+                 const GlobalOptions &global) const {
+  std::vector<std::string> filled;
+  TLM_TRY(std::vector<HostTensor> tensors,
+          makeInputs(signature, inputs, seed, &filled));
+  if (global.verbosity > 0)
+    for (const std::string &name : filled)
+      note(global,
+           "input '" + name + "' is random, seed " + std::to_string(seed));
+  return tensors;
+}
+
+void ToleranceFlags::add(CLI::App &app) {
+  app.add_option("--rtol", tolerance.rtol,
+                 "relative tolerance (default by type, f32 1e-3)");
+  app.add_option("--atol", tolerance.atol,
+                 "absolute tolerance (default by type, f32 1e-4 of the largest "
+                 "value)");
+}
+
+bool runsHere(const Target &target, std::string *missing) {
+  std::vector<std::string> here = x86::detectFeatures(/*codegenOnly=*/false);
+  for (const std::string &feature : target.features)
+    if (!std::binary_search(here.begin(), here.end(), feature)) {
+      if (missing)
+        *missing = feature;
+      return false;
+    }
+  return true;
+}
+
+void showProgress(CompileOptions &options, const GlobalOptions &global) {
+  if (!global.showsProgress())
+    return;
+  int count = int(options.stopAfter) + 1;
+  options.progress = [count](const PhaseReport &report) {
+    std::fprintf(stderr, "[%d/%d] %-11s %6.2f s   %s\n", int(report.phase) + 1,
+                 count, nameOf(report.phase), report.seconds,
+                 report.detail.c_str());
+  };
+}
+
+std::string timingTable(const std::vector<PhaseReport> &phases) {
+  double total = 0;
+  for (const PhaseReport &report : phases)
+    total += report.seconds;
+  std::string text = "phase          seconds      %   peak MiB\n";
+  char line[128];
+  for (const PhaseReport &report : phases) {
+    std::snprintf(line, sizeof(line), "%-12s %9.3f %6.1f %10.1f\n",
+                  nameOf(report.phase), report.seconds,
+                  100 * report.seconds / total,
+                  double(report.peakBytes) / (1 << 20));
+    text += line;
+  }
+  std::snprintf(line, sizeof(line), "%-12s %9.3f\n", "all", total);
+  return text + line;
+}
+
+} // namespace tlm

@@ -1,0 +1,58 @@
+//===- Flags.h - flags that several subcommands share -----------*- C++ -*-===//
+
+#ifndef TLM_TOOLS_FLAGS_H
+#define TLM_TOOLS_FLAGS_H
+
+#include "Commands.h"
+#include "InputSpec.h"
+#include "TensorCompare.h"
+#include "driver/Compile.h"
+
+#include <string>
+#include <vector>
+
+namespace tlm {
+
+/// How a model is compiled: --shape, --dim, --mcpu, --mattr, --threads,
+/// --schedules, --jobs.
+class CompileFlags {
+public:
+  void add(CLI::App &app);
+  Result<CompileOptions> options(const std::string &modelPath) const;
+
+private:
+  std::vector<std::string> shapes, dims, features;
+  std::string cpu = "host", schedules = "default";
+  int64_t threads = 0, jobs = 0;
+};
+
+/// --input and --seed.
+struct InputFlags {
+  std::vector<std::string> inputs;
+  uint64_t seed = 0;
+
+  void add(CLI::App &app);
+  /// makeInputs, with a note about the inputs that were filled.
+  Result<std::vector<HostTensor>> make(const std::vector<TensorSpec> &signature,
+                                       const GlobalOptions &global) const;
+};
+
+/// --rtol and --atol.
+struct ToleranceFlags {
+  Tolerance tolerance;
+
+  void add(CLI::App &app);
+};
+
+/// Whether this machine has every feature of `target`; else the missing one.
+bool runsHere(const Target &target, std::string *missing = nullptr);
+
+/// Prints "[2/7] graph  0.01 s  ..." lines to stderr.
+void showProgress(CompileOptions &options, const GlobalOptions &global);
+
+/// "[{name, seconds, peak_bytes, detail}]" as table text for --timing.
+std::string timingTable(const std::vector<PhaseReport> &phases);
+
+} // namespace tlm
+
+#endif // TLM_TOOLS_FLAGS_H
