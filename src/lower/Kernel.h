@@ -58,10 +58,10 @@ struct LowerOptions {
 
 /// Why a task with this schedule has no kernel: a rejection, not an error.
 enum class RejectReason : int32_t {
-  UnsupportedTask = 0,   ///< no template covers the task
-  TransformFailed = 1,   ///< the transform script did not apply
+  UnsupportedTask = 0,    ///< no template covers the task
+  TransformFailed = 1,    ///< the transform script did not apply
   LeftoverAllocation = 2, ///< memref.alloc or copy left in a kernel
-  CodegenFailed = 3,     ///< LLVM refused the module
+  CodegenFailed = 3,      ///< LLVM refused the module
 };
 std::string_view nameOf(RejectReason reason);
 

@@ -1,0 +1,150 @@
+#include "lower/KernelCase.h"
+
+#include <cmath>
+#include <random>
+
+using namespace tlm;
+
+static BufferType plain(std::vector<int64_t> dims) {
+  BufferType type;
+  type.dims = std::move(dims);
+  return type;
+}
+
+static BufferType nhwc(int64_t n, int64_t c, int64_t h, int64_t w,
+                       int64_t border, float value = 0) {
+  BufferType type;
+  type.layout = Layout::Nhwc;
+  type.dims = {n, c, h, w};
+  type.channelStride = (c + 15) / 16 * 16;
+  type.border = {border, border, border, border, value};
+  return type;
+}
+
+static PointRef lastPoint(const std::vector<PointOp> &points) {
+  if (points.empty())
+    return {};
+  return {PointRef::Kind::Point, int32_t(points.size()) - 1};
+}
+
+ConvCase &ConvCase::add(Op op, float a, float b) {
+  points.push_back({op, {lastPoint(points)}, a, b});
+  return *this;
+}
+
+ConvCase &ConvCase::residual() {
+  hasResidual = true;
+  // Operands are in the order of their role: input, weight, bias, extra.
+  points.push_back(
+      {Op::Add, {lastPoint(points), {PointRef::Kind::Operand, 3}}, 0, 0});
+  return *this;
+}
+
+Task ConvCase::task() const {
+  Task task;
+  task.kind = depthwise ? TaskKind::Depthwise : TaskKind::Conv;
+  task.groups = depthwise ? c : 1;
+  Window window{k, stride, dilation, pad, pad};
+  task.windows = {window, window};
+  int64_t oh = window.outputExtent(h), ow = window.outputExtent(w);
+  BufferType input = nhwc(n, c, h, w, pad);
+  if (nchwInput) {
+    input.layout = Layout::Plain;
+    input.channelStride = 0;
+  }
+  task.operands = {{Role::Input, input, false},
+                   {Role::Weight, plain({f, depthwise ? 1 : c, k, k}), true},
+                   {Role::Bias, plain({f}), true}};
+  if (hasScale)
+    task.operands.push_back({Role::InputScale, plain({n, c, 1, 1}), false});
+  if (hasResidual)
+    task.operands.push_back({Role::Extra, nhwc(n, f, oh, ow, 0), false});
+  task.operands.push_back({Role::Output, nhwc(n, f, oh, ow, outBorder), false});
+  task.points = points;
+  return task;
+}
+
+Task PoolCase::task() const {
+  Task task;
+  task.kind = kind;
+  if (kind == TaskKind::GlobalPool) {
+    task.operands = {{Role::Input, nhwc(n, c, h, w, 0), false},
+                     {Role::Output, plain({n, c, 1, 1}), false}};
+    return task;
+  }
+  Window window{k, stride, 1, pad, pad};
+  task.windows = {window, window};
+  task.countIncludePad = pad == 0;
+  float value = kind == TaskKind::MaxPool ? -INFINITY : 0;
+  task.operands = {
+      {Role::Input, nhwc(n, c, h, w, pad, value), false},
+      {Role::Output,
+       nhwc(n, c, window.outputExtent(h), window.outputExtent(w), 0), false}};
+  return task;
+}
+
+Task MatMulCase::task() const {
+  Task task;
+  task.kind = TaskKind::MatMul;
+  task.transposedWeight = transposed;
+  task.operands = {
+      {Role::Input, plain({m, k}), false},
+      {Role::Weight, transposed ? plain({n, k}) : plain({k, n}), true},
+      {Role::Bias, plain({n}), true},
+      {Role::Output, plain({m, n}), false}};
+  task.points = points;
+  return task;
+}
+
+// Writes small integers to the logical elements and the border value around.
+static void fill(const BufferType &type, std::mt19937 &random,
+                 AlignedFloats &memory) {
+  std::uniform_int_distribution<int> values(-4, 4);
+  for (int64_t i = 0; i < memory.size(); ++i)
+    memory[i] = type.border.value;
+  std::vector<int64_t> strides = type.strides(), at(type.dims.size(), 0);
+  if (type.layout == Layout::Nhwc) {
+    // Padding lanes of the interior.
+    for (int64_t n = 0; n < type.dims[0]; ++n)
+      for (int64_t h = 0; h < type.dims[2]; ++h)
+        for (int64_t w = 0; w < type.dims[3]; ++w)
+          for (int64_t c = type.dims[1]; c < type.channelStride; ++c)
+            memory[type.origin() + n * strides[0] + h * strides[2] +
+                   w * strides[3] + c] = 0;
+  }
+  for (bool more = true; more;) {
+    int64_t offset = type.origin();
+    for (size_t d = 0; d < at.size(); ++d)
+      offset += at[d] * strides[d];
+    memory[offset] = float(values(random));
+    more = false;
+    for (size_t d = at.size(); d-- > 0 && !more;) {
+      if (++at[d] < type.dims[d])
+        more = true;
+      else
+        at[d] = 0;
+    }
+  }
+}
+
+Result<KernelCase> KernelCase::make(const Task &task, const Schedule &schedule,
+                                    const Target &target) {
+  TLM_TRY(Kernel compiled, lowerTask(task, schedule, target, "kernel"));
+  TLM_TRY(LoadedKernel loaded, LoadedKernel::load(compiled));
+  KernelCase result(std::move(loaded));
+  std::mt19937 random(7);
+  for (size_t i = 0; i < task.operands.size(); ++i) {
+    const BufferType &type = task.operands[i].type;
+    AlignedFloats memory(type.elementCount());
+    fill(type, random, memory);
+    if (compiled.packings[i]) {
+      AlignedFloats packed(compiled.packings[i]->elementCount());
+      pack(*compiled.packings[i], memory.data(), packed.data());
+      memory = std::move(packed);
+    }
+    result.memory.push_back(std::move(memory));
+  }
+  for (AlignedFloats &memory : result.memory)
+    result.pointers.push_back(memory.data());
+  return result;
+}

@@ -1,0 +1,87 @@
+#include "lower/LoopNest.h"
+
+#include "lower/Text.h"
+
+using namespace tlm;
+
+std::string LoopNest::fresh(const char *stem) {
+  return cat("%", prefix, stem, "_", counter++);
+}
+
+std::string LoopNest::indexConstant(int64_t value) {
+  for (auto &[known, name] : indexConstants)
+    if (known == value)
+      return name;
+  std::string name = cat("%", prefix, "k", value);
+  header += cat("  ", name, " = arith.constant ", value, " : index\n");
+  indexConstants.emplace_back(value, name);
+  return name;
+}
+
+std::string LoopNest::open(const std::string &name, int64_t extent) {
+  return open(name, 0, extent);
+}
+
+std::string LoopNest::open(const std::string &name, int64_t from, int64_t to,
+                           int64_t step) {
+  std::string variable = fresh(name.c_str());
+  std::string low = indexConstant(from), high = indexConstant(to),
+              by = indexConstant(step);
+  body += cat("  scf.for ", variable, " = ", low, " to ", high, " step ", by,
+              " {\n");
+  return variable;
+}
+
+void LoopNest::close() { body += "  }\n"; }
+
+std::string LoopNest::index(int64_t base, const Index &terms) {
+  std::string expression = cat(base);
+  std::vector<std::string> operands;
+  for (auto &[variable, coefficient] : terms) {
+    if (!coefficient)
+      continue;
+    expression += cat(" + d", operands.size(), " * ", coefficient);
+    operands.push_back(variable);
+  }
+  return affine(expression, operands);
+}
+
+std::string LoopNest::affine(const std::string &expression,
+                             const std::vector<std::string> &operands) {
+  std::vector<std::string> dims;
+  for (size_t i = 0; i < operands.size(); ++i)
+    dims.push_back(cat("d", i));
+  std::string name = fresh("i");
+  body += cat("    ", name, " = affine.apply affine_map<(", join(dims, ", "),
+              ") -> (", expression, ")>(", join(operands, ", "), ")\n");
+  return name;
+}
+
+std::string LoopNest::load(const Array &array, const std::string &at,
+                           int64_t lanes) {
+  std::string name = fresh();
+  body += lanes ? cat("    ", name, " = vector.load ", array.name, "[", at,
+                      "] : memref<", array.floats, "xf32>, vector<", lanes,
+                      "xf32>\n")
+                : cat("    ", name, " = memref.load ", array.name, "[", at,
+                      "] : memref<", array.floats, "xf32>\n");
+  return name;
+}
+
+void LoopNest::store(const std::string &value, const Array &array,
+                     const std::string &at, int64_t lanes) {
+  body += lanes ? cat("    vector.store ", value, ", ", array.name, "[", at,
+                      "] : memref<", array.floats, "xf32>, vector<", lanes,
+                      "xf32>\n")
+                : cat("    memref.store ", value, ", ", array.name, "[", at,
+                      "] : memref<", array.floats, "xf32>\n");
+}
+
+std::string LoopNest::constant(float value, int64_t lanes) {
+  std::string name = fresh("f");
+  header += lanes ? cat("  ", name, " = arith.constant dense<",
+                        floatLiteral(value), "> : vector<", lanes, "xf32>\n")
+                  : cat("  ", name, " = arith.constant ", floatLiteral(value),
+                        " : f32\n");
+  return name;
+}

@@ -1,0 +1,65 @@
+//===- LoopNest.h - loops as written ----------------------------*- C++ -*-===//
+//
+// Emits scf.for nests over flat memrefs, for templates and stages that need no
+// transform script: data movement, transforms, the plain path.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TLM_LOWER_LOOPNEST_H
+#define TLM_LOWER_LOOPNEST_H
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tlm {
+
+class LoopNest {
+public:
+  /// Value names carry `prefix`: several nests can share a function.
+  explicit LoopNest(std::string prefix = "") : prefix(std::move(prefix)) {}
+
+  /// A flat argument: name and floats behind it.
+  struct Array {
+    std::string name;
+    int64_t floats = 0;
+  };
+  /// Sum of variable * coefficient.
+  using Index = std::vector<std::pair<std::string, int64_t>>;
+
+  /// Opens `for name in [0, extent)` (or [from, to)) and returns "%name".
+  std::string open(const std::string &name, int64_t extent);
+  std::string open(const std::string &name, int64_t from, int64_t to,
+                   int64_t step = 1);
+  void close();
+
+  /// An index value: base + sum of the terms.
+  std::string index(int64_t base, const Index &terms);
+  /// An index value from an affine expression of d0.. = `operands`.
+  std::string affine(const std::string &expression,
+                     const std::vector<std::string> &operands);
+  /// lanes == 0: a scalar.
+  std::string load(const Array &array, const std::string &at,
+                   int64_t lanes = 0);
+  void store(const std::string &value, const Array &array,
+             const std::string &at, int64_t lanes = 0);
+  std::string constant(float value, int64_t lanes = 0);
+  std::string fresh(const char *stem = "v");
+  /// Appends ready-made operations.
+  void raw(const std::string &ops) { body += ops; }
+
+  /// Constants first, then the loops.
+  std::string text() const { return header + body; }
+
+private:
+  std::string indexConstant(int64_t value);
+
+  std::string prefix, header, body;
+  std::vector<std::pair<int64_t, std::string>> indexConstants;
+  int counter = 0;
+};
+
+} // namespace tlm
+
+#endif // TLM_LOWER_LOOPNEST_H

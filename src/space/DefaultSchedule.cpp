@@ -1,0 +1,349 @@
+#include "space/DefaultSchedule.h"
+
+#include "space/ContractionShape.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+using namespace tlm;
+
+static std::vector<int64_t> divisors(int64_t n) {
+  std::vector<int64_t> result;
+  for (int64_t d = 1; d <= n; ++d)
+    if (n % d == 0)
+      result.push_back(d);
+  return result;
+}
+
+static int64_t largestDivisor(int64_t n, int64_t most) {
+  int64_t best = 1;
+  for (int64_t d : divisors(n))
+    if (d <= most)
+      best = d;
+  return best;
+}
+
+// Workers beyond this are not worth their barrier: a region costs about 1 us.
+static int64_t usefulWorkers(const Target &target, double microseconds) {
+  return std::clamp<int64_t>(int64_t(microseconds / 4.0), 1, target.threads);
+}
+
+// Rough time on one core, to decide on threads: 32 FMAs a cycle at 512 bits.
+static double estimateMicroseconds(const Task &task, const Target &target) {
+  double flopsPerNs = 4.0 * double(target.vectorFloats()) * 4.0;
+  double bytesPerNs = 80.0;
+  return std::max(task.flops() / flopsPerNs, task.bytes() / bytesPerNs) / 1e3;
+}
+
+// Share of time lost when `chunks` equal chunks run on `workers`.
+static double imbalance(int64_t chunks, int64_t workers) {
+  int64_t rounds = (chunks + workers - 1) / workers;
+  return double(rounds * workers) / double(chunks);
+}
+
+// How many chunks to cut `extent` iterations into, out of its divisors:
+// at least `least` (cache), at most `most`, little imbalance, about four a
+// worker so that a disturbed worker is helped out.
+static int64_t pickChunks(int64_t extent, int64_t workers, int64_t least,
+                          int64_t most) {
+  int64_t best = 1;
+  double bestScore = INFINITY;
+  int64_t wanted = std::max(least, workers > 1 ? 4 * workers : 1);
+  for (int64_t d : divisors(extent)) {
+    double distance = std::abs(std::log2(double(d) / double(wanted)));
+    double score = 10.0 * (imbalance(d, workers) - 1.0) + 0.1 * distance +
+                   (d > most ? 5.0 : 0.0);
+    if (score < bestScore) {
+      bestScore = score;
+      best = d;
+    }
+  }
+  return best;
+}
+
+// Cycles for one reduction step over all tiles of `width` pixels with `row`
+// vectors of filters a tile, per vector of filters. `weightCycles`: to bring
+// one vector of weights into L1.
+static double stepCycles(int64_t width, int64_t most, int64_t row,
+                         double weightCycles) {
+  int64_t tiles = (width + most - 1) / most;
+  int64_t size = width / tiles, larger = width % tiles;
+  auto tile = [&](int64_t w) {
+    return std::max({double(row * w) / 2.0, double(row + w) / 2.0, 4.0,
+                     double(row) * weightCycles});
+  };
+  double cycles =
+      double(larger) * tile(size + 1) + double(tiles - larger) * tile(size);
+  return cycles / double(row);
+}
+
+static bool isHeavy(const Task &task) {
+  for (const PointOp &point : task.points)
+    switch (point.op) {
+    case Op::Sigmoid:
+    case Op::Swish:
+    case Op::Tanh:
+    case Op::Erf:
+    case Op::Exp:
+    case Op::Elu:
+    case Op::Div:
+    case Op::Sqrt:
+      return true;
+    default:
+      break;
+    }
+  return false;
+}
+
+namespace {
+struct RegisterTile {
+  int64_t row = 1, width = 1;
+};
+} // namespace
+
+static RegisterTile pickRegisterTile(int64_t width, int64_t vectors,
+                                     double depth, int64_t pixelStrideFloats,
+                                     const Target &target) {
+  // One pixel: only filters fill the pipeline.
+  if (width == 1)
+    return {largestDivisor(vectors, 8), 1};
+  int64_t accumulators = target.vectorRegisters >= 32 ? 16 : 12;
+  // Rows a multiple of 2 KiB apart fall into few L1 sets.
+  int64_t mostRows = pixelStrideFloats * 4 % 2048 == 0 ? 8 : 16;
+  RegisterTile best;
+  double bestCycles = INFINITY;
+  for (int64_t row : {2, 3, 4, 1, 5, 6, 7}) {
+    if (vectors % row)
+      continue;
+    for (int64_t w = std::min(mostRows, accumulators / row); w >= 1; --w) {
+      // A panel that does not stay in L1 streams from L2 at half a line a
+      // cycle.
+      bool inL1 = depth * double(row * target.vectorFloats()) * 4.0 <
+                  double(target.l1dBytes) * 0.6;
+      double cycles = stepCycles(
+          width, w, row, inL1 ? 0.0 : double(target.vectorBits) / 8.0 / 32.0);
+      if (cycles < bestCycles * 0.995) {
+        bestCycles = cycles;
+        best = {row, w};
+      }
+    }
+  }
+  return best;
+}
+
+static void scheduleDirect(const Task &task, const Target &target,
+                           const ContractionShape &shape, Schedule &schedule) {
+  int64_t lanes = target.vectorFloats();
+  int64_t vectors = (shape.filters + lanes - 1) / lanes;
+  bool byHeight = shape.height > 1;
+  int64_t rows = byHeight ? shape.height : shape.width;
+  double depth = 1;
+  for (const ReductionDim &dim : shape.reductions)
+    depth *= double(dim.extent);
+  RegisterTile tile = pickRegisterTile(shape.width, vectors, depth,
+                                       shape.inputStrides[2], target);
+  int64_t panels = vectors / tile.row;
+
+  double weightBytes = 4.0 * depth * double(vectors * lanes);
+  double inputBytes = double(task.find(Role::Input)->type.sizeBytes());
+  double time = estimateMicroseconds(task, target);
+  int64_t workers = usefulWorkers(target, time);
+  int64_t most = std::max<int64_t>(1, int64_t(time / 4.0));
+  // Row chunks keep their input in half of L2 while all panels pass over it.
+  int64_t leastRows = int64_t(inputBytes / double(target.l2Bytes / 2)) + 1;
+
+  int64_t rowChunks = 1, panelChunks = 1;
+  if (weightBytes > inputBytes) {
+    panelChunks = pickChunks(panels, workers, 1, most);
+    if (imbalance(panelChunks, workers) > 1.1) {
+      int64_t other = pickChunks(rows, workers, 1, most);
+      if (imbalance(other, workers) < imbalance(panelChunks, workers)) {
+        rowChunks = other;
+        panelChunks = 1;
+      }
+    }
+  } else {
+    // Cutting merged pixels: whole register tiles a chunk where possible.
+    int64_t units =
+        !byHeight && rows % tile.width == 0 ? rows / tile.width : rows;
+    rowChunks = pickChunks(units, workers * 1, leastRows, most);
+    if (shape.images > 1)
+      rowChunks = pickChunks(units, 1, leastRows, most);
+    if (imbalance(rowChunks * shape.images, workers) > 1.1)
+      panelChunks = pickChunks(panels, workers, 1, 2 * workers);
+  }
+  schedule.set(Decision::Algorithm, "", int64_t(Algorithm::Direct));
+  schedule.set(Decision::RegisterRow, "f", tile.row);
+  schedule.set(Decision::RegisterTile, "w", tile.width);
+  schedule.set(Decision::ParallelTile, "rows", rows / rowChunks);
+  schedule.set(Decision::ParallelTile, "f", panels / panelChunks);
+  schedule.set(Decision::LoopOrder, "", int64_t(LoopOrder::PanelsOuter));
+  schedule.set(Decision::EpiloguePlace, "",
+               int64_t(isHeavy(task) ? EpiloguePlace::RowLoop
+                                     : EpiloguePlace::RegisterTile));
+  if (task.find(Role::InputScale)) {
+    int64_t pixels = shape.images * shape.height * shape.width;
+    bool scaleWeights = shape.images == 1 &&
+                        task.find(Role::Input)->type.dims[0] == 1 &&
+                        (pixels > vectors * lanes ||
+                         task.find(Role::Input)->type.dims[1] % lanes != 0);
+    schedule.set(
+        Decision::Prologue, "",
+        int64_t(scaleWeights ? Prologue::ScaleWeights : Prologue::ScaleInput));
+  }
+  schedule.set(Decision::MaxParallelism, "", workers);
+}
+
+// F(4x4,3x3) where the image has enough tiles and channels to pay for the
+// transforms; measured 2.5-3.3x over direct there.
+static bool scheduleWinograd(const Task &task, const Target &target,
+                             Schedule &schedule) {
+  if (task.kind != TaskKind::Conv || task.groups != 1 ||
+      task.find(Role::InputScale))
+    return false;
+  for (const Window &w : task.windows)
+    if (w.kernel != 3 || w.stride != 1 || w.dilation != 1)
+      return false;
+  const BufferType &in = task.find(Role::Input)->type;
+  const BufferType &out = task.output().type;
+  if (in.layout != Layout::Nhwc || out.layout != Layout::Nhwc)
+    return false;
+  for (const Operand &operand : task.operands)
+    if (operand.role == Role::Extra &&
+        !(operand.type.layout == Layout::Nhwc && operand.type.dims == out.dims))
+      return false;
+  int64_t lanes = target.vectorFloats();
+  int64_t tileRows = (out.dims[2] + 3) / 4, tileColumns = (out.dims[3] + 3) / 4;
+  if (out.dims[2] < 4 || out.dims[3] < 4 ||
+      out.dims[0] * tileRows * tileColumns < 16 || in.dims[1] < 32 ||
+      out.dims[1] < 32)
+    return false;
+  int64_t vectors = out.channelStride / lanes;
+  int64_t row = vectors % 2 == 0 ? 2 : vectors % 3 == 0 ? 3 : 1;
+  double filterBytes = 144.0 * double(in.dims[1]) * double(out.channelStride);
+  bool staged =
+      filterBytes > 0.75 * double(target.l2Bytes) || out.dims[2] % 4 != 0;
+  int64_t tiles = staged ? out.dims[0] * tileRows * tileColumns : tileColumns;
+  int64_t most = (target.vectorRegisters >= 32 ? 16 : 12) / row;
+  int64_t tileM = 1;
+  double best = INFINITY;
+  for (int64_t m = most; m >= 2; --m) {
+    double padded = double((tiles + m - 1) / m * m) / double(tiles);
+    double cycles =
+        std::max({double(row * m) / 2.0, double(row + m) / 2.0, 4.0}) /
+        double(row * m) * padded;
+    if (cycles < best * 0.995) {
+      best = cycles;
+      tileM = m;
+    }
+  }
+  schedule.set(
+      Decision::Algorithm, "",
+      int64_t(staged ? Algorithm::WinogradStaged : Algorithm::WinogradBlocked));
+  schedule.set(Decision::RegisterRow, "f", row);
+  schedule.set(Decision::RegisterTile, "w", tileM);
+  if (staged) {
+    schedule.set(Decision::ParallelTile, "x", 1);
+    schedule.set(Decision::ParallelTile, "f",
+                 largestDivisor(vectors, vectors >= 8 ? 4 : 2));
+  } else {
+    schedule.set(Decision::TileRows, "", 1);
+  }
+  schedule.set(Decision::MaxParallelism, "",
+               usefulWorkers(target, estimateMicroseconds(task, target)));
+  return true;
+}
+
+static void scheduleWindow(const Task &task, const Target &target,
+                           Schedule &schedule) {
+  const BufferType &in = task.find(Role::Input)->type;
+  const BufferType &out = task.output().type;
+  int64_t height = out.dims[2];
+  double time = estimateMicroseconds(task, target);
+  int64_t workers = usefulWorkers(target, time);
+  int64_t least = in.sizeBytes() / in.dims[0] / (target.l2Bytes / 2) + 1;
+  int64_t rowChunks = pickChunks(height, workers, least,
+                                 std::max<int64_t>(1, int64_t(time / 4.0)));
+  schedule.set(Decision::Algorithm, "", int64_t(Algorithm::Direct));
+  schedule.set(Decision::RegisterTile, "h", 1);
+  schedule.set(Decision::RegisterTile, "w",
+               target.vectorRegisters >= 32 ? 7 : 4);
+  schedule.set(Decision::ParallelTile, "rows", height / rowChunks);
+  schedule.set(Decision::LoopOrder, "", int64_t(LoopOrder::PanelsOuter));
+  schedule.set(Decision::MaxParallelism, "", workers);
+}
+
+Schedule tlm::plainSchedule(const Task &task) {
+  Schedule schedule;
+  schedule.taskKey = task.key();
+  schedule.set(Decision::Algorithm, "", int64_t(Algorithm::Plain));
+  return schedule;
+}
+
+Schedule tlm::defaultSchedule(const Task &task, const Target &target,
+                              const ScheduleOptions &options) {
+  Schedule schedule;
+  schedule.taskKey = task.key();
+  int64_t lanes = target.vectorFloats();
+  int64_t workers = usefulWorkers(target, estimateMicroseconds(task, target));
+  switch (task.kind) {
+  case TaskKind::Conv:
+  case TaskKind::MatMul: {
+    if (options.approximate && scheduleWinograd(task, target, schedule))
+      return schedule;
+    Result<ContractionShape> shape = ContractionShape::of(task);
+    if (!shape)
+      return plainSchedule(task);
+    scheduleDirect(task, target, *shape, schedule);
+    return schedule;
+  }
+  case TaskKind::Depthwise:
+  case TaskKind::MaxPool:
+  case TaskKind::AveragePool: {
+    int64_t taps = 1;
+    bool padded = false;
+    for (const Window &w : task.windows) {
+      taps *= w.kernel;
+      padded |= w.padBegin || w.padEnd;
+    }
+    // Divisors that differ along the border, and windows too large to unroll,
+    // have only the plain form.
+    if (taps > 64 || task.output().type.layout != Layout::Nhwc ||
+        (task.kind == TaskKind::AveragePool && padded && !task.countIncludePad))
+      return plainSchedule(task);
+    scheduleWindow(task, target, schedule);
+    return schedule;
+  }
+  case TaskKind::GlobalPool: {
+    const BufferType &in = task.find(Role::Input)->type;
+    if (in.dims[1] % lanes)
+      return plainSchedule(task);
+    schedule.set(Decision::Algorithm, "", int64_t(Algorithm::Direct));
+    schedule.set(Decision::RegisterRow, "c",
+                 largestDivisor(in.dims[1] / lanes, 4));
+    schedule.set(Decision::MaxParallelism, "", workers);
+    return schedule;
+  }
+  case TaskKind::Pointwise:
+    schedule.set(Decision::Algorithm, "", int64_t(Algorithm::Direct));
+    schedule.set(Decision::MaxParallelism, "", workers);
+    return schedule;
+  case TaskKind::Copy: {
+    const BufferType &in = task.find(Role::Input)->type;
+    if (in.dims.size() != 4)
+      return plainSchedule(task);
+    int64_t rows =
+        in.layout == Layout::Nhwc ? in.dims[2] : in.dims[1] * in.dims[2];
+    schedule.set(Decision::Algorithm, "", int64_t(Algorithm::Direct));
+    schedule.set(Decision::ParallelTile, "rows",
+                 rows / pickChunks(rows, workers, 1, 4 * workers));
+    schedule.set(Decision::MaxParallelism, "", workers);
+    return schedule;
+  }
+  case TaskKind::Concat:
+  case TaskKind::Softmax:
+    return plainSchedule(task);
+  }
+  return plainSchedule(task);
+}
