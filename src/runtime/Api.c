@@ -1,4 +1,5 @@
-/*===- Api.c - the exported table -------------------------------------------===*/
+/*===- Api.c - the exported table
+ * -------------------------------------------===*/
 
 #include "Context.h"
 #include "LastError.h"
@@ -127,22 +128,10 @@ static const char *manifest(void) { return tlmManifest; }
 __attribute__((visibility("default"))) const tlm_api *
 tlm_artifact_api(uint32_t abiVersion) {
   static const tlm_api api = {
-      sizeof(tlm_api),
-      TLM_ABI_VERSION,
-      tlmLastError,
-      tlmModelOpen,
-      tlmModelClose,
-      inputCount,
-      outputCount,
-      inputInfo,
-      outputInfo,
-      tlmContextCreate,
-      tlmContextDestroy,
-      tlmContextRun,
-      stepCount,
-      stepInfo,
-      stepOutput,
-      manifest,
+      sizeof(tlm_api), TLM_ABI_VERSION,  tlmLastError,      tlmModelOpen,
+      tlmModelClose,   inputCount,       outputCount,       inputInfo,
+      outputInfo,      tlmContextCreate, tlmContextDestroy, tlmContextRun,
+      stepCount,       stepInfo,         stepOutput,        manifest,
   };
   return abiVersion == TLM_ABI_VERSION ? &api : NULL;
 }

@@ -1,4 +1,5 @@
-/*===- Context.c ------------------------------------------------------------===*/
+/*===- Context.c
+ * ------------------------------------------------------------===*/
 
 #include "Context.h"
 
@@ -50,8 +51,7 @@ char *tlmContextMemory(const tlm_context *context, const TlmPlanState *state,
 /* All arguments but those in user memory, which are listed as bindings. */
 static void fillArguments(tlm_context *context, TlmPlanState *state,
                           const TlmPlanRecord *plan) {
-  const TlmStepRecord *steps =
-      (const TlmStepRecord *)tlmAt(plan->steps.offset);
+  const TlmStepRecord *steps = (const TlmStepRecord *)tlmAt(plan->steps.offset);
   uint32_t argument = 0;
   for (uint32_t i = 0; i < plan->steps.count; ++i) {
     const TlmLocation *operands =
@@ -71,15 +71,13 @@ static void fillArguments(tlm_context *context, TlmPlanState *state,
 }
 
 static int allocateState(TlmPlanState *state, const TlmPlanRecord *plan) {
-  const TlmStepRecord *steps =
-      (const TlmStepRecord *)tlmAt(plan->steps.offset);
+  const TlmStepRecord *steps = (const TlmStepRecord *)tlmAt(plan->steps.offset);
   size_t args = 1;
   for (uint32_t i = 0; i < plan->steps.count; ++i)
     args += steps[i].operands.count + 1;
   state->args = (void **)calloc(args, sizeof(void *));
   state->bindings = (TlmBinding *)calloc(args, sizeof(TlmBinding));
-  state->firstArg =
-      (uint32_t *)calloc(plan->steps.count + 1, sizeof(uint32_t));
+  state->firstArg = (uint32_t *)calloc(plan->steps.count + 1, sizeof(uint32_t));
   return state->args && state->bindings && state->firstArg;
 }
 
@@ -87,10 +85,10 @@ static int allocateTables(tlm_context *context) {
   const TlmPlanHeader *plan = tlmPlan();
   context->states =
       (TlmPlanState *)calloc(plan->plans.count, sizeof(TlmPlanState));
-  context->inputs = (TlmTensorState *)calloc(plan->inputs.count + 1,
-                                             sizeof(TlmTensorState));
-  context->outputs = (TlmTensorState *)calloc(plan->outputs.count + 1,
-                                              sizeof(TlmTensorState));
+  context->inputs =
+      (TlmTensorState *)calloc(plan->inputs.count + 1, sizeof(TlmTensorState));
+  context->outputs =
+      (TlmTensorState *)calloc(plan->outputs.count + 1, sizeof(TlmTensorState));
   if (!context->states || !context->inputs || !context->outputs)
     return 0;
   for (uint32_t i = 0; i < plan->plans.count; ++i)

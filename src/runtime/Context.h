@@ -1,4 +1,5 @@
-/*===- Context.h - the buffers of one call at a time ------------------------===*/
+/*===- Context.h - the buffers of one call at a time
+ * ------------------------===*/
 
 #ifndef TLM_RUNTIME_CONTEXT_H
 #define TLM_RUNTIME_CONTEXT_H

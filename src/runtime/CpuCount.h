@@ -1,4 +1,5 @@
-/*===- CpuCount.h - CPUs this process may use -------------------------------===*/
+/*===- CpuCount.h - CPUs this process may use
+ * -------------------------------===*/
 
 #ifndef TLM_RUNTIME_CPUCOUNT_H
 #define TLM_RUNTIME_CPUCOUNT_H

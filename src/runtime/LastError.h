@@ -1,4 +1,5 @@
-/*===- LastError.h - the message of a thread's last failed call -------------===*/
+/*===- LastError.h - the message of a thread's last failed call
+ * -------------===*/
 
 #ifndef TLM_RUNTIME_LASTERROR_H
 #define TLM_RUNTIME_LASTERROR_H

@@ -1,4 +1,5 @@
-/*===- Model.c --------------------------------------------------------------===*/
+/*===- Model.c
+ * --------------------------------------------------------------===*/
 
 #define _GNU_SOURCE
 #include "Model.h"
@@ -93,8 +94,7 @@ static tlm_status openInto(const tlm_options *options, tlm_model *model) {
   if (status != TLM_OK)
     return status;
   measureKernels(model);
-  model->symbols =
-      (const char **)calloc((size_t)highestRank(), sizeof(char *));
+  model->symbols = (const char **)calloc((size_t)highestRank(), sizeof(char *));
   int cpus = tlmUsableCpus();
   model->threads = threadsFor(model->options.threads, cpus);
   if (!model->options.parallel_for)

@@ -1,4 +1,5 @@
-/*===- Model.h - an opened artifact -----------------------------------------===*/
+/*===- Model.h - an opened artifact
+ * -----------------------------------------===*/
 
 #ifndef TLM_RUNTIME_MODEL_H
 #define TLM_RUNTIME_MODEL_H

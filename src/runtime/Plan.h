@@ -1,4 +1,5 @@
-/*===- Plan.h - reading the plan blob ---------------------------------------===*/
+/*===- Plan.h - reading the plan blob
+ * ---------------------------------------===*/
 
 #ifndef TLM_RUNTIME_PLAN_H
 #define TLM_RUNTIME_PLAN_H

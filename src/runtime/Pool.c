@@ -1,4 +1,5 @@
-/*===- Pool.c ---------------------------------------------------------------===*/
+/*===- Pool.c
+ * ---------------------------------------------------------------===*/
 
 #define _GNU_SOURCE
 #include "Pool.h"
@@ -48,8 +49,8 @@ struct TlmPool {
   int started; /* workers that run */
   alignas(128) TlmRegion region;
   /* Of the newest region. Hints: a late worker may read an old value. */
-  alignas(128) _Atomic int width;  /* slots in use */
-  _Atomic int64_t grain;           /* chunks to claim at once */
+  alignas(128) _Atomic int width;         /* slots in use */
+  _Atomic int64_t grain;                  /* chunks to claim at once */
   alignas(128) _Atomic int64_t remaining; /* chunks not finished */
   _Atomic uint32_t callerAsleep;
   alignas(128) _Atomic int64_t spin; /* allowed now */
@@ -165,8 +166,7 @@ static int spinWhile(TlmPool *pool, Slot *slot, Condition waiting) {
       atomic_store_explicit(&pool->spin, kSpinContended, memory_order_relaxed);
     }
     last = time;
-    if (time - begin >
-        atomic_load_explicit(&pool->spin, memory_order_relaxed))
+    if (time - begin > atomic_load_explicit(&pool->spin, memory_order_relaxed))
       return 1;
   }
   return 0;

@@ -1,4 +1,5 @@
-/*===- Run.c ----------------------------------------------------------------===*/
+/*===- Run.c
+ * ----------------------------------------------------------------===*/
 
 #define _GNU_SOURCE
 #include "Run.h"
@@ -107,9 +108,10 @@ static void bindArguments(const tlm_context *context,
                           const TlmPlanState *state) {
   for (uint32_t i = 0; i < state->bindingCount; ++i) {
     const TlmBinding *binding = &state->bindings[i];
-    state->args[binding->argument] = binding->place == TLM_PLACE_INPUT
-                                         ? context->inputs[binding->index].memory
-                                         : context->outputs[binding->index].memory;
+    state->args[binding->argument] =
+        binding->place == TLM_PLACE_INPUT
+            ? context->inputs[binding->index].memory
+            : context->outputs[binding->index].memory;
   }
 }
 
@@ -125,8 +127,8 @@ static void runHooked(void *argument, int64_t index) {
   int64_t begin = region->chunks * index / hooked->workers;
   int64_t end = region->chunks * (index + 1) / hooked->workers;
   uint32_t rounding = tlmDefaultRounding();
-  region->function(region->args, region->scratch + index * region->scratchStride,
-                   begin, end);
+  region->function(region->args,
+                   region->scratch + index * region->scratchStride, begin, end);
   tlmRestoreRounding(rounding);
 }
 
@@ -177,8 +179,8 @@ static void runSteps(tlm_context *context, const TlmPlanState *state,
   tlm_model *model = context->model;
   int workers = model->parallelism < model->threads ? (int)model->parallelism
                                                     : model->threads;
-  TlmPoolUse use = model->pool ? tlmPoolEnter(model->pool, workers)
-                               : TLM_POOL_SERIAL;
+  TlmPoolUse use =
+      model->pool ? tlmPoolEnter(model->pool, workers) : TLM_POOL_SERIAL;
   uint32_t rounding = tlmDefaultRounding();
   tlm_step_hook hook = options ? options->step_hook : NULL;
   for (uint32_t i = 0; i < plan->steps.count; ++i) {

@@ -1,4 +1,5 @@
-/*===- Run.h - one inference ------------------------------------------------===*/
+/*===- Run.h - one inference
+ * ------------------------------------------------===*/
 
 #ifndef TLM_RUNTIME_RUN_H
 #define TLM_RUNTIME_RUN_H

@@ -1,4 +1,5 @@
-/*===- Tensor.c -------------------------------------------------------------===*/
+/*===- Tensor.c
+ * -------------------------------------------------------------===*/
 
 #include "Tensor.h"
 
@@ -14,8 +15,8 @@ typedef struct DtypeRow {
 } DtypeRow;
 
 static const DtypeRow dtypes[] = {
-    {TLM_F32, 4, "f32"}, {TLM_U8, 1, "u8"},     {TLM_I8, 1, "i8"},
-    {TLM_I16, 2, "i16"}, {TLM_I32, 4, "i32"},   {TLM_I64, 8, "i64"},
+    {TLM_F32, 4, "f32"},   {TLM_U8, 1, "u8"},   {TLM_I8, 1, "i8"},
+    {TLM_I16, 2, "i16"},   {TLM_I32, 4, "i32"}, {TLM_I64, 8, "i64"},
     {TLM_BOOL, 1, "bool"}, {TLM_F16, 2, "f16"}, {TLM_F64, 8, "f64"},
     {TLM_BF16, 2, "bf16"},
 };
@@ -37,10 +38,9 @@ static void typeText(char *text, size_t size, int32_t dtype, int32_t rank,
   for (int32_t i = 0; i < rank && at + 32 < size; ++i) {
     if (i)
       text[at++] = ',';
-    at += dims[i] < 0
-              ? (size_t)snprintf(text + at, size - at, "?")
-              : (size_t)snprintf(text + at, size - at, "%lld",
-                                 (long long)dims[i]);
+    at += dims[i] < 0 ? (size_t)snprintf(text + at, size - at, "?")
+                      : (size_t)snprintf(text + at, size - at, "%lld",
+                                         (long long)dims[i]);
     if (at + 32 >= size && i + 1 < rank)
       at += (size_t)snprintf(text + at, size - at, ",...");
   }
@@ -67,9 +67,9 @@ tlm_status tlmTensorCheck(const TlmTensorRecord *expected,
                    "%s %d '%s': struct_size is %zu, expected %zu", kind,
                    position, name, tensor->struct_size, sizeof(tlm_tensor));
   if (tensor->rank < 0 || (tensor->rank > 0 && !tensor->dims))
-    return tlmFail(TLM_ERROR_ARGUMENT,
-                   "%s %d '%s': rank is %d and dims is %s", kind, position,
-                   name, tensor->rank, tensor->dims ? "set" : "null");
+    return tlmFail(TLM_ERROR_ARGUMENT, "%s %d '%s': rank is %d and dims is %s",
+                   kind, position, name, tensor->rank,
+                   tensor->dims ? "set" : "null");
   if (tensor->dtype != expected->dtype || tensor->rank != expected->rank)
     return mismatch(expected, tensor, kind, position);
   const int64_t *dims = (const int64_t *)tlmAt(expected->dims);

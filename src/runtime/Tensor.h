@@ -1,4 +1,5 @@
-/*===- Tensor.h - checking and copying user tensors -------------------------===*/
+/*===- Tensor.h - checking and copying user tensors
+ * -------------------------===*/
 
 #ifndef TLM_RUNTIME_TENSOR_H
 #define TLM_RUNTIME_TENSOR_H

@@ -1,4 +1,5 @@
-/*===- Weights.c ------------------------------------------------------------===*/
+/*===- Weights.c
+ * ------------------------------------------------------------===*/
 
 #define _GNU_SOURCE
 #include "Weights.h"
@@ -104,8 +105,7 @@ static tlm_status checkImage(const char *image, const char *where) {
 static tlm_status openSegment(TlmWeights *weights) {
   LastSegment last = {NULL, 0};
   dl_iterate_phdr(findLastSegment, &last);
-  if (!last.begin ||
-      last.bytes < tlmWeightsImageBytes(tlmPlan()->weightsBytes))
+  if (!last.begin || last.bytes < tlmWeightsImageBytes(tlmPlan()->weightsBytes))
     return tlmFail(TLM_ERROR_FILE,
                    "%s: the artifact has lost its weights segment; tools that "
                    "rewrite the file, such as strip, do that",

@@ -1,4 +1,5 @@
-/*===- Weights.h - the weights image of this artifact -----------------------===*/
+/*===- Weights.h - the weights image of this artifact
+ * -----------------------===*/
 
 #ifndef TLM_RUNTIME_WEIGHTS_H
 #define TLM_RUNTIME_WEIGHTS_H
