@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""onnxruntime, OpenVINO and tlm on whole networks, alternating in one process.
+
+For each network and thread count: every engine is warmed up, then rounds of a
+few runs each go around the engines, so that a drifting clock or a noisy
+neighbour hits all of them. Reported: minimum and median ms, the ratio better
+peer / tlm (above 1 is faster than both), and the physical floor of the machine:
+FLOP / measured peak + bytes of the weights and of the steps that do hardly
+any arithmetic / measured bandwidth.
+
+All f32: OpenVINO is pinned to it (it would take bf16 or f16 where it may). The
+engines' thread pools sleep while another one runs.
+
+usage: networks.py [--models NAME_OR_FILE ...] [--threads 1 2] [--rounds 7] [--json FILE]
+The three CNNs by default, drawn from ../shared/models; those that are not there
+are skipped with a message.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import onnxruntime
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+BIN = pathlib.Path(os.environ.get("TLM_BIN", ROOT / "build/bin"))
+MODELS = ROOT.parent / "shared/models"
+NETWORKS = ["resnet50", "mobilenet_v2", "efficientnet_b0"]
+SLOWEST = 1.1          # no network slower than this times the better peer
+ROUND_SECONDS = 0.35   # of every engine in every round
+PAUSE = 0.05           # lets the pool of the engine before go to sleep
+
+sys.path.insert(0, str(ROOT / "python"))
+import tlm_ctypes  # noqa: E402
+
+
+def materialise(name, folder):
+    """Path of a complete model, or None with a message."""
+    path = pathlib.Path(name)
+    if path.suffix == ".onnx" and path.exists():
+        return path
+    skeleton, script = MODELS / f"{name}.onnx", MODELS / "materialize.py"
+    if not skeleton.exists() or not script.exists():
+        print(f"{name}: skipped, {skeleton.name} is not in {MODELS}", file=sys.stderr)
+        return None
+    out = folder / f"{name}.onnx"
+    if not out.exists():
+        subprocess.run([sys.executable, str(script), str(skeleton), str(out)], check=True,
+                       stdout=sys.stderr)
+    return out
+
+
+class OnnxRuntime:
+    name = "onnxruntime"
+
+    def __init__(self, model, threads):
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        self.session = onnxruntime.InferenceSession(str(model), options,
+                                                    providers=["CPUExecutionProvider"])
+        self.version = onnxruntime.__version__
+
+    def inputs(self):
+        return [(i.name, tuple(int(d) for d in i.shape)) for i in self.session.get_inputs()]
+
+    def bind(self, feed):
+        return lambda: self.session.run(None, feed)
+
+
+class OpenVino:
+    name = "openvino"
+
+    def __init__(self, model, threads):
+        import openvino
+        core = openvino.Core()
+        self.version = openvino.__version__.split("-")[0]
+        self.compiled = core.compile_model(str(model), "CPU", {
+            "INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1})
+        self.request = self.compiled.create_infer_request()
+
+    def bind(self, feed):
+        import openvino
+        for port in self.compiled.inputs:
+            self.request.set_tensor(port, openvino.Tensor(feed[port.any_name]))
+
+        def call():
+            self.request.infer()
+            return [np.array(self.request.get_tensor(p).data) for p in self.compiled.outputs]
+        self.raw = self.request.infer
+        return call
+
+
+class Tlm:
+    name = "tlm"
+
+    def __init__(self, model, threads, folder):
+        artifact = folder / f"{pathlib.Path(model).stem}_{threads}.so"
+        if not artifact.exists():
+            subprocess.run([str(BIN / "tlm"), "compile", str(model), "-o", str(artifact), "-q",
+                            "--threads", str(threads)], check=True)
+        self.model = tlm_ctypes.Model(artifact, threads=threads)
+        self.version = json.loads(self.model.manifest()).get("version", "")
+
+    def bind(self, feed):
+        inputs = [np.ascontiguousarray(feed[name]) for name, _, _ in self.model.inputs]
+        outputs = self.model.new_outputs()
+        self.raw = self.model.context.bind(inputs, outputs)
+
+        def call():
+            self.raw()
+            return outputs
+        return call
+
+
+def alternate(calls, rounds):
+    """name -> list of ms; every round goes around the engines, from another start."""
+    times = {name: [] for name in calls}
+    names = list(calls)
+    for name in names:
+        begin = time.perf_counter()
+        while time.perf_counter() - begin < ROUND_SECONDS:
+            calls[name]()
+    for round_ in range(rounds):
+        start = round_ % len(names)
+        for name in names[start:] + names[:start]:
+            time.sleep(PAUSE)
+            calls[name]()
+            begin = time.perf_counter()
+            while (before := time.perf_counter()) - begin < ROUND_SECONDS:
+                calls[name]()
+                times[name].append((time.perf_counter() - before) * 1e3)
+    return times
+
+
+def floor_ms(steps, weight_bytes, peak):
+    """Time that no program on this machine can beat, from measured limits.
+
+    Arithmetic at the FMA peak. Weights come from L3 or, when they do not fit,
+    memory; steps of under one FLOP a byte move their bytes at the L2's rate.
+    """
+    gflops, l2, l3, memory = (peak[k] for k in ("peak_gflops", "l2_gb_s", "l3_gb_s", "memory_gb_s"))
+    fits = weight_bytes < peak["l3_bytes"]
+    arithmetic = sum(s["flops"] for s in steps if s["flops"] >= s["bytes"])
+    moved = sum(s["bytes"] for s in steps if s["flops"] < s["bytes"])
+    seconds = max(arithmetic / gflops, weight_bytes / (l3 if fits else memory)) / 1e9
+    return (seconds + moved / l2 / 1e9) * 1e3
+
+
+def measure(model, threads, rounds, peak, folder):
+    ort = OnnxRuntime(model, threads)
+    rng = np.random.default_rng(0)
+    feed = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in ort.inputs()}
+    engines = [ort, OpenVino(model, threads), Tlm(model, threads, folder)]
+    calls = {e.name: e.bind(feed) for e in engines}
+    # A fast wrong answer is no answer.
+    expected = calls["onnxruntime"]()
+    errors = {}
+    for name in ("openvino", "tlm"):
+        errors[name] = max(float(np.max(np.abs(a - b)) / np.max(np.abs(b)))
+                           for a, b in zip(calls[name](), expected))
+    timed = {e.name: getattr(e, "raw", calls[e.name]) for e in engines}
+    times = alternate(timed, rounds)
+    ours = engines[2]
+    row = dict(model=pathlib.Path(model).stem, threads=threads, error=errors,
+               versions={e.name: e.version for e in engines}, n={k: len(v) for k, v in times.items()},
+               min={k: min(v) for k, v in times.items()},
+               median={k: float(np.median(v)) for k, v in times.items()})
+    for kind in ("min", "median"):
+        row[f"ratio_{kind}"] = min(row[kind]["onnxruntime"], row[kind]["openvino"]) / row[kind]["tlm"]
+    steps = ours.model.steps()
+    weights = json.loads(ours.model.manifest()).get("weight_bytes") or os.path.getsize(model)
+    row["floor_ms"] = floor_ms(steps, weights, peak)
+    row["gflop"] = sum(s["flops"] for s in steps) / 1e9
+    ours.model.close()
+    return row
+
+
+def machine_peak(threads):
+    done = subprocess.run([str(BIN / "tlm-peak"), str(threads)], capture_output=True, text=True,
+                          check=True)
+    return json.loads(done.stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--models", nargs="*", default=NETWORKS)
+    parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--json")
+    arguments = parser.parse_args()
+    rows, peaks = [], {}
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        models = [m for m in (materialise(n, folder) for n in arguments.models) if m]
+        for threads in arguments.threads:
+            peaks[threads] = machine_peak(threads)
+            if threads == arguments.threads[0]:
+                print(f"{peaks[threads]['cpu']} ({peaks[threads]['target']})")
+            print("{threads} threads: {peak_gflops} GFLOP/s, L2 {l2_gb_s}, L3 {l3_gb_s}, memory "
+                  "{memory_gb_s} GB/s".format(**peaks[threads]))
+        print(f"{'network':16} {'threads':>7} {'onnxruntime':>15} {'openvino':>15} {'tlm':>15} "
+              f"{'ratio':>11} {'floor':>7}   error\n{'':24} {'min / median ms':>15} {'':15} {'':15} "
+              f"{'min / med':>11}")
+        for model in models:
+            for threads in arguments.threads:
+                row = measure(model, threads, arguments.rounds, peaks[threads], folder)
+                rows.append(row)
+                cells = [f"{row['min'][e]:.2f} / {row['median'][e]:.2f}"
+                         for e in ("onnxruntime", "openvino", "tlm")]
+                print(f"{row['model']:16} {threads:7d} {cells[0]:>15} {cells[1]:>15} {cells[2]:>15} "
+                      f"{row['ratio_min']:.2f} / {row['ratio_median']:.2f} {row['floor_ms']:7.2f}   "
+                      f"{row['error']['tlm']:.0e}", flush=True)
+    right = all(row["error"]["tlm"] < 1e-3 for row in rows)
+    slow = [f"{r['model']}@{r['threads']}" for r in rows if r["ratio_min"] < 1 / SLOWEST]
+    behind = [f"{r['model']}@{r['threads']}" for r in rows if r["model"] == "resnet50" and r["ratio_min"] <= 1]
+    good = bool(rows) and right and not slow and not behind
+    if arguments.json:
+        pathlib.Path(arguments.json).write_text(json.dumps(
+            dict(ok=good, peaks=peaks, rows=rows, limit=SLOWEST), indent=1))
+    if not rows:
+        print("networks: no model to measure -> SKIPPED")
+        return 77
+    print(f"networks: {len(rows)} rows, results {'right' if right else 'WRONG'}, "
+          + (f"slower than {SLOWEST} x the better peer: {' '.join(slow)}" if slow else
+             f"none slower than {SLOWEST} x the better peer")
+          + (f", ResNet-50 not ahead: {' '.join(behind)}" if behind else "")
+          + f" -> {'OK' if good else 'FAILED'}")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
