@@ -76,15 +76,6 @@ Result<std::vector<char>> linkArtifact(const ArtifactInput &input,
   return linkSharedObject(link);
 }
 
-TlmWeightsHeader weightsHeader(uint64_t bytes, uint64_t hash) {
-  TlmWeightsHeader header = {};
-  std::memcpy(header.magic, TLM_WEIGHTS_MAGIC, sizeof(header.magic));
-  header.version = TLM_FORMAT_VERSION;
-  header.dataBytes = bytes;
-  header.hash = hash;
-  return header;
-}
-
 } // namespace
 
 Result<ArtifactSummary> writeArtifact(const ArtifactInput &input,
@@ -118,14 +109,14 @@ Result<ArtifactSummary> writeArtifact(const ArtifactInput &input,
     // Weights behind what the linker made, which is written last.
     TLM_TRY(hash,
             writeWeights(*input.graph, layout, *file, offset, input.threads));
-    TlmWeightsHeader header = weightsHeader(uint64_t(layout.totalBytes), hash);
+    TlmWeightsHeader header = weightsHeader(layout, hash);
     std::memcpy(image.data() + offset, &header, sizeof(header));
     summary.fileBytes = int64_t(offset + imageBytes);
   } else if (isSide) {
     summary.sideFile = path + ".weights";
     TLM_TRY(side, StagedFile::create(summary.sideFile));
     TLM_TRY(hash, writeWeights(*input.graph, layout, *side, 0, input.threads));
-    TlmWeightsHeader header = weightsHeader(uint64_t(layout.totalBytes), hash);
+    TlmWeightsHeader header = weightsHeader(layout, hash);
     TLM_TRY_STATUS(side->write(0, &header, sizeof(header)));
   }
   sealPlanBlob(image.data() + plan.offset, blob.bytes.size(), hash);

@@ -173,7 +173,7 @@ TEST_F(ArtifactRunTest, WrongArguments) {
   expectRefused(wrong, out, "input 0 'x': data is null");
   wrong = in;
   wrong.struct_size = 8;
-  expectRefused(wrong, out, "input 0 'x': struct_size is 8, expected 48");
+  expectRefused(wrong, out, "input 0 'x': struct_size is 8, expected 40");
   EXPECT_EQ(api()->run(context, &in, 2, &out, 1, nullptr), TLM_ERROR_ARGUMENT);
   EXPECT_STREQ(api()->last_error(), "expected 1 input(s), got 2");
   EXPECT_EQ(api()->run(context, nullptr, 1, &out, 1, nullptr),

@@ -125,15 +125,22 @@ Result<uint64_t> hashData(const StagedFile &file, uint64_t dataOffset,
 
 } // namespace
 
+TlmWeightsHeader weightsHeader(const WeightLayout &layout, uint64_t hash) {
+  TlmWeightsHeader header = {};
+  std::memcpy(header.magic, TLM_WEIGHTS_MAGIC, sizeof(header.magic));
+  header.version = TLM_FORMAT_VERSION;
+  header.dataBytes = uint64_t(layout.totalBytes);
+  header.hash = hash;
+  std::memcpy(header.end, TLM_WEIGHTS_END, sizeof(header.end));
+  return header;
+}
+
 Result<uint64_t> writeWeights(const Graph &graph, const WeightLayout &layout,
                               StagedFile &file, uint64_t imageOffset,
                               int64_t threads) {
   uint64_t dataOffset = imageOffset + TLM_WEIGHTS_DATA_OFFSET;
   uint64_t bytes = uint64_t(layout.totalBytes);
-  TlmWeightsHeader trailer = {};
-  std::memcpy(trailer.magic, TLM_WEIGHTS_MAGIC, sizeof(trailer.magic));
-  trailer.version = TLM_FORMAT_VERSION;
-  trailer.dataBytes = bytes;
+  TlmWeightsHeader trailer = weightsHeader(layout, 0);
   uint64_t trailerOffset = imageOffset + tlmWeightsTrailerOffset(bytes);
   // First, so that the file has its length and gaps read as zero.
   TLM_TRY_STATUS(file.write(trailerOffset, &trailer, sizeof(trailer)));

@@ -6,10 +6,14 @@
 #include "base/Result.h"
 #include "driver/StagedFile.h"
 #include "driver/WeightLayout.h"
+#include "runtime/Format.h"
 
 #include <cstdint>
 
 namespace tlm {
+
+/// What stands before and behind the data.
+TlmWeightsHeader weightsHeader(const WeightLayout &layout, uint64_t hash);
 
 /// Writes the image's data and trailer (runtime/Format.h) into `file`, the
 /// image's header being at `imageOffset`, and returns the data's hash. The

@@ -22,6 +22,7 @@
 #define TLM_FORMAT_VERSION 1u
 #define TLM_PLAN_MAGIC "TLMPLAN"
 #define TLM_WEIGHTS_MAGIC "TLMWGHT"
+#define TLM_WEIGHTS_END "TLM-END."
 /* Start of the data in a weights image, from the start of its header. */
 #define TLM_WEIGHTS_DATA_OFFSET 4096u
 
@@ -151,7 +152,8 @@ typedef struct TlmWeightsHeader {
   uint32_t reserved;
   uint64_t dataBytes;
   uint64_t hash; /* of the data, see Hash.h */
-  uint64_t padding[4];
+  uint64_t padding[3];
+  char end[8]; /* not 0 in any byte: an image short of one byte shows */
 } TlmWeightsHeader;
 
 static inline uint64_t tlmWeightsTrailerOffset(uint64_t dataBytes) {
