@@ -193,9 +193,9 @@ std::string PointEmitter::emit(Op op, const std::vector<std::string> &args,
     return name;
   }
   case Op::Max:
-    return binary("maximumf", x, args[1], "");
+    return binary("maximumf", x, args[1], " fastmath<nsz>");
   case Op::Min:
-    return binary("minimumf", x, args[1], "");
+    return binary("minimumf", x, args[1], " fastmath<nsz>");
   default:
     TLM_CHECK(false) << "not pointwise: " << nameOf(op);
     return x;

@@ -263,12 +263,27 @@ static void scheduleWindow(const Task &task, const Target &target,
   double time = estimateMicroseconds(task, target);
   int64_t workers = usefulWorkers(target, time);
   int64_t least = in.sizeBytes() / in.dims[0] / (target.l2Bytes / 2) + 1;
-  int64_t rowChunks = pickChunks(height, workers, least,
-                                 std::max<int64_t>(1, int64_t(time / 4.0)));
+  int64_t most = std::max<int64_t>(1, int64_t(time / 4.0));
+  int64_t rowChunks = pickChunks(height, workers, least, most);
+  // Short images: cut the channels instead, a cache line each at least.
+  int64_t blocks = in.channelStride / target.vectorFloats(), blockChunks = 1;
+  if (imbalance(rowChunks * in.dims[0], workers) > 1.1) {
+    rowChunks = pickChunks(height, 1, least, most);
+    blockChunks = pickChunks(blocks, workers, 1, most);
+  }
+  int64_t chunkRows = height / rowChunks;
+  // Seven outputs of a row keep nine weights and their sums in 32 registers;
+  // 4x4 tiles load less, which shows where there are few channel blocks.
+  int64_t tileH = 1, tileW = target.vectorRegisters >= 32 ? 7 : 4;
+  const Window &window = task.windows[0];
+  if (task.kind == TaskKind::Depthwise && window.kernel == 3 &&
+      window.stride == 1 && blocks <= 4 && chunkRows % 4 == 0 &&
+      out.dims[3] % 4 == 0 && target.vectorRegisters >= 32)
+    tileH = tileW = 4;
   schedule.set(Decision::Algorithm, "", int64_t(Algorithm::Direct));
-  schedule.set(Decision::RegisterTile, "h", 1);
-  schedule.set(Decision::RegisterTile, "w",
-               target.vectorRegisters >= 32 ? 7 : 4);
+  schedule.set(Decision::RegisterTile, "h", tileH);
+  schedule.set(Decision::RegisterTile, "w", tileW);
+  schedule.set(Decision::ParallelTile, "c", blocks / blockChunks);
   schedule.set(Decision::ParallelTile, "rows", height / rowChunks);
   schedule.set(Decision::LoopOrder, "", int64_t(LoopOrder::PanelsOuter));
   schedule.set(Decision::MaxParallelism, "", workers);
