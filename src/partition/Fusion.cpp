@@ -6,6 +6,8 @@
 #include "partition/Anchors.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 namespace tlm {
 
@@ -50,12 +52,11 @@ public:
   Result<std::vector<Group>> run() {
     TLM_TRY_STATUS(checkTypes());
     TLM_TRY_STATUS(makeAnchors());
-    // Later anchors choose first: they get the Add that joins two.
-    for (size_t i = groups.size(); i-- > 0;) {
-      takeScale(groups[i]);
-      takeBias(groups[i]);
+    for (Group &group : groups) {
+      takeScale(group);
+      takeBias(group);
     }
-    for (size_t i = groups.size(); i-- > 0;)
+    for (size_t i : deepestFirst())
       takePoints(groups[i]);
     makePointwiseGroups();
     std::sort(groups.begin(), groups.end(), [](const Group &a, const Group &b) {
@@ -213,6 +214,25 @@ private:
       group.result = value;
       group.lastNode = next;
     }
+  }
+
+  /// Indices of groups by their anchor's distance from the inputs, then by
+  /// their place in the graph.
+  std::vector<size_t> deepestFirst() const {
+    std::vector<int32_t> depth(graph.values.size(), 0);
+    for (const Node &node : graph.nodes)
+      for (ValueId output : node.outputs)
+        for (ValueId id : node.inputs)
+          if (id != kNoValue)
+            depth[size_t(output)] =
+                std::max(depth[size_t(output)], depth[size_t(id)] + 1);
+    std::vector<size_t> order(groups.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return std::pair(depth[size_t(groups[a].result)], a) >
+             std::pair(depth[size_t(groups[b].result)], b);
+    });
+    return order;
   }
 
   void makePointwiseGroups() {

@@ -4,8 +4,10 @@
 //   - An anchor takes the pointwise nodes that follow as long as everything
 //     inside the group is seen by the group only and one value leaves it. A
 //     diamond (x * sigmoid(x + 3)) is taken whole or not at all.
-//   - An Add that joins two anchors goes to the one that is computed later:
-//     its other operand exists by then.
+//   - An Add that joins two anchors goes to the one farther from the inputs:
+//     the end of a residual branch, not its projection, so that it is the same
+//     task in the blocks that have none. Groups run at the place of their last
+//     node, where the other operand exists.
 //   - Mul(x, s) with s [N,C,1,1] computed at run time in front of a 1x1
 //     convolution becomes that convolution's InputScale.
 //   - A 1x1 convolution of [N,C,1,1] is a MatMul, a pool over the whole image

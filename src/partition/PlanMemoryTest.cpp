@@ -1,0 +1,92 @@
+//===- PlanMemoryTest.cpp -------------------------------------------------===//
+
+#include "partition/Lifetimes.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+using namespace tlm;
+
+/// A plan of arena buffers only; step i touches the given buffers.
+static Plan planOf(const std::vector<BufferType> &types,
+                   const std::vector<std::vector<int32_t>> &steps) {
+  Plan plan;
+  for (const BufferType &type : types)
+    plan.buffers.push_back({.type = type, .value = 0});
+  for (const std::vector<int32_t> &operands : steps)
+    plan.steps.push_back({0, operands, ""});
+  planMemory(plan);
+  return plan;
+}
+
+static BufferType vectorOf(int64_t floats) { return {.dims = {floats}}; }
+
+static BufferType bordered(int64_t channels, int64_t width) {
+  return {.layout = Layout::Nhwc,
+          .dims = {1, channels, 4, 4},
+          .channelStride = channels,
+          .border = {width, width, width, width, 0}};
+}
+
+TEST(PlanMemory, AChainNeedsTwoBuffers) {
+  Plan plan = planOf(std::vector<BufferType>(5, vectorOf(16)),
+                     {{0}, {0, 1}, {1, 2}, {2, 3}, {3, 4}});
+  EXPECT_EQ(plan.arenaBytes, 128);
+  EXPECT_EQ(plan.naiveBytes, 320);
+}
+
+TEST(PlanMemory, BorderedBuffersShareWithTheirTypeOnly) {
+  Plan plan = planOf({bordered(16, 1), bordered(16, 1), bordered(16, 2),
+                      bordered(16, 1), vectorOf(16)},
+                     {{0}, {0, 1}, {1, 2}, {2, 3}, {3, 4}});
+  EXPECT_EQ(plan.buffers[3].offset, plan.buffers[0].offset);
+  EXPECT_NE(plan.buffers[1].offset, plan.buffers[0].offset);
+  EXPECT_EQ(plan.arenaBytes, 2 * 6 * 6 * 64 + 8 * 8 * 64 + 64);
+}
+
+TEST(PlanMemory, ViewsKeepTheirBufferAlive) {
+  Plan plan;
+  for (int i = 0; i < 4; ++i)
+    plan.buffers.push_back({.type = vectorOf(16), .value = 0});
+  plan.buffers[1].aliasOf = 0;
+  plan.steps = {{0, {0}, ""}, {0, {2}, ""}, {0, {1, 3}, ""}};
+  planMemory(plan);
+  EXPECT_EQ(plan.buffers[1].offset, plan.buffers[0].offset);
+  EXPECT_NE(plan.buffers[2].offset, plan.buffers[0].offset);
+  EXPECT_EQ(plan.arenaBytes, 128);
+}
+
+TEST(PlanMemory, NoTwoLiveBuffersOverlap) {
+  std::mt19937 random(11);
+  auto pick = [&random](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  for (int round = 0; round < 300; ++round) {
+    std::vector<BufferType> types;
+    std::vector<std::vector<int32_t>> steps(size_t(pick(1, 30)));
+    for (int32_t i = 0, count = int32_t(pick(1, 25)); i < count; ++i) {
+      types.push_back(pick(0, 2) ? vectorOf(pick(1, 500))
+                                 : bordered(16 * pick(1, 2), pick(1, 2)));
+      int64_t first = pick(0, int64_t(steps.size()) - 1);
+      steps[size_t(first)].push_back(i);
+      steps[size_t(pick(first, int64_t(steps.size()) - 1))].push_back(i);
+    }
+    Plan plan = planOf(types, steps);
+    EXPECT_LE(plan.arenaBytes, plan.naiveBytes);
+    std::vector<Lifetime> lifetimes = lifetimesOf(plan);
+    for (size_t i = 0; i < types.size(); ++i)
+      for (size_t j = 0; j < i; ++j) {
+        const PlanBuffer &a = plan.buffers[i], &b = plan.buffers[j];
+        ASSERT_EQ(a.offset % 64, 0);
+        ASSERT_LE(a.offset + a.type.sizeBytes(), plan.arenaBytes);
+        bool apart = a.offset + a.type.sizeBytes() <= b.offset ||
+                     b.offset + b.type.sizeBytes() <= a.offset;
+        if (apart)
+          continue;
+        ASSERT_FALSE(lifetimes[i].overlaps(lifetimes[j]));
+        bool border = !a.type.border.empty() || !b.type.border.empty();
+        ASSERT_TRUE(!border || (a.type == b.type && a.offset == b.offset));
+      }
+  }
+}
