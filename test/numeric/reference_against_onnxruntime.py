@@ -29,6 +29,8 @@ TOLERANCE = 1e-4
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 SHARED = REPOSITORY.parent / "shared" / "models"
 NETWORKS = ("resnet50", "mobilenet_v2", "efficientnet_b0")
+# Light models with more weights (alexnet, vgg19, zfnet) take long to fill.
+MAX_WEIGHTS = 30_000_000
 
 
 def materialised(folder):
@@ -52,10 +54,12 @@ def light(folder):
         rng = np.random.default_rng(1)
         shapes = {t.name: numpy_helper.to_array(t)
                   for t in model.graph.initializer}
+        filled = [n for n in model.graph.node
+                  if n.op_type == "ConstantOfShape"]
+        if sum(int(np.prod(shapes[n.input[0]])) for n in filled) > MAX_WEIGHTS:
+            continue
         dropped = set()
-        for node in list(model.graph.node):
-            if node.op_type != "ConstantOfShape":
-                continue
+        for node in filled:
             dims = shapes[node.input[0]]
             fan_in = int(np.prod(dims[1:])) or 1
             values = rng.standard_normal(dims) * (2.0 / fan_in) ** 0.5
@@ -69,6 +73,10 @@ def light(folder):
         for kept in (model.graph.initializer, model.graph.input):
             for entry in [e for e in kept if e.name in dropped]:
                 kept.remove(entry)
+        last = model.graph.node[-1]
+        if last.op_type == "Softmax":  # may saturate: compare the logits too
+            model.graph.output.append(onnx.helper.make_tensor_value_info(
+                last.input[0], onnx.TensorProto.FLOAT, None))
         out = folder / path.name
         onnx.save(model, out)
         yield out
@@ -88,7 +96,7 @@ def compare(tool, path, folder):
     for index, value in enumerate(feeds.values()):
         files.append(folder / f"input{index}.bin")
         value.tofile(files[-1])
-    expected = np.concatenate([y.ravel() for y in session.run(None, feeds)])
+    expected = session.run(None, feeds)
     good = True
     for flags in ([], ["--simplify"]):
         out = folder / "output.bin"
@@ -99,12 +107,15 @@ def compare(tool, path, folder):
             good = False
             continue
         found = np.fromfile(out, np.float32)
-        scale = np.abs(expected).max()
-        error = np.abs(found - expected).max() / scale
-        passed = found.shape == expected.shape and error <= TOLERANCE
+        passed = found.size == sum(y.size for y in expected)
+        errors = []
+        for y in expected:
+            ours, found = found[:y.size].reshape(y.shape), found[y.size:]
+            errors.append(np.abs(ours - y).max() / np.abs(y).max())
+        passed = passed and max(errors) <= TOLERANCE
         time = run.stdout.strip().splitlines()[-1]
         print(f"{'ok  ' if passed else 'FAIL'} {path.name} {' '.join(flags)}: "
-              f"max error {error:.2e} of {scale:.3g}, {time}")
+              f"max error {max(errors):.2e} of the largest, {time}")
         good = good and passed
     return good
 
