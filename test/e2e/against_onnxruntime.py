@@ -80,6 +80,8 @@ def tlm_run(artifact, inputs, threads, folder, tag):
 
 
 def compare(name, kind, found, expected, change):
+    if kind == "boundary" and found.size == expected.size:
+        found = found.reshape(expected.shape)  # a task may see [1,24] for [1,24,1,1]
     if found.shape != expected.shape:
         return dict(name=name, kind=kind, ok=False,
                     text=f"shape {found.shape}, onnxruntime has {expected.shape}")
@@ -102,6 +104,9 @@ def check(model, artifact, threads, folder):
     session = session_with(model, boundaries, threads, folder)
     names = [o.name for o in session.get_outputs()]
     theirs = [dict(zip(names, session.run(None, x[i]))) for i in (0, 1)]
+    for i in (0, 1):
+        theirs[i].update(x[i])  # a task may copy an input
+    names += list(x[0])
     rows, missing = [], [b for b in boundaries if b not in names]
     for kind, part, wanted in (("boundary", 1, boundaries), ("output", 0, outputs)):
         for name in wanted:
