@@ -6,6 +6,7 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -27,6 +28,8 @@ static const int64_t kSpinBehind = 100000;
 static const int64_t kSpinContended = 3000;
 /* A spinning thread that sees no time pass but this much lost the CPU. */
 static const int64_t kPreemptedGap = 200000;
+/* Pauses between two looks at the clock, which also offer the CPU to others. */
+enum { kPausesPerLook = 64 };
 /* How long contention is believed to last once seen. */
 static const int64_t kContentionMemory = 20000000;
 
@@ -154,11 +157,12 @@ typedef int (*Condition)(TlmPool *pool, Slot *slot);
 static int spinWhile(TlmPool *pool, Slot *slot, Condition waiting) {
   int64_t begin = now(), last = begin;
   while (waiting(pool, slot)) {
-    for (int i = 0; i < 16; ++i) {
+    for (int i = 0; i < kPausesPerLook; ++i) {
       relax();
       if (!waiting(pool, slot))
         return 0;
     }
+    sched_yield(); /* the caller may be waiting for this very CPU */
     int64_t time = now();
     if (time - last > kPreemptedGap) {
       atomic_store_explicit(&pool->contendedUntil, time + kContentionMemory,
