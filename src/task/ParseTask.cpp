@@ -48,7 +48,8 @@ private:
 
 } // namespace
 
-template <typename E> static bool takeName(Line &line, int count, E &value) {
+template <typename E>
+static bool takeName(Line &line, int count, E &value) {
   std::string_view word = line.word();
   for (int i = 0; i < count; ++i)
     if (nameOf(E(i)) == word) {
