@@ -36,9 +36,10 @@ std::string_view nameOf(Decision decision);
 
 enum class Algorithm : int32_t {
   Direct = 0,
-  WinogradBlocked = 1, ///< F(4x4,3x3), transforms and products per block of tile rows
-  WinogradStaged = 2,  ///< F(4x4,3x3), three passes over the whole image
-  Plain = 3,           ///< loops as written; every task has it
+  WinogradBlocked =
+      1, ///< F(4x4,3x3), transforms and products per block of tile rows
+  WinogradStaged = 2, ///< F(4x4,3x3), three passes over the whole image
+  Plain = 3,          ///< loops as written; every task has it
 };
 
 enum class LoopOrder : int32_t {
