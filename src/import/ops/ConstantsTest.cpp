@@ -1,0 +1,83 @@
+#include "import/OnnxTestModel.h"
+
+using namespace tlm;
+
+namespace {
+
+TEST(ImportShapeArithmetic, ChannelShuffleAsExported) {
+  // reshape(x, [shape(x)[0], 2, shape(x)[1] / 2, ...])
+  OnnxTestModel model;
+  model.input("x", {1, 4, 3}).ints("zero", {}, {0}).ints("one", {}, {1});
+  model.ints("two", {}, {2}).ints("axis", {0});
+  model.node("Shape", {"x"}, {"shape"});
+  model.node("Gather", {"shape", "zero"}, {"n"});
+  model.node("Gather", {"shape", "one"}, {"c"});
+  model.node("Div", {"c", "two"}, {"half"});
+  model.node("Unsqueeze", {"n", "axis"}, {"n1"});
+  model.node("Unsqueeze", {"two", "axis"}, {"two1"});
+  model.node("Unsqueeze", {"half", "axis"}, {"half1"});
+  model.ints("last", {-1});
+  model.node("Concat", {"n1", "two1", "half1", "last"}, {"to"}, {{"axis", 0}});
+  model.node("Reshape", {"x", "to"}, {"y"}).output("y");
+  EXPECT_EQ(model.run({iota({1, 4, 3})})[0].dims, (Dims{1, 2, 2, 3}));
+  EXPECT_EQ(model.import()->graph.nodes.size(), 1u);
+}
+
+TEST(ImportShape, StartAndEnd) {
+  OnnxTestModel model(15);
+  model.input("x", {2, 3, 4}).input("z", {12});
+  model.node("Shape", {"x"}, {"s"}, {{"start", -2}, {"end", 100}});
+  model.node("Reshape", {"z", "s"}, {"y"}).output("y");
+  EXPECT_EQ(model.run({iota({2, 3, 4}), iota({12})})[0].dims, (Dims{3, 4}));
+}
+
+TEST(ImportConstantOfShape, DefaultAndValue) {
+  OnnxTestModel model(9);
+  model.input("x", {2}).ints("shape", {2});
+  model.node("ConstantOfShape", {"shape"}, {"zeros"});
+  model.node("Add", {"x", "zeros"}, {"y"}).output("y");
+  EXPECT_EQ(model.run({iota({2})})[0].data, (Floats{0, 1}));
+  OnnxTestModel huge(9);
+  huge.ints("shape", {int64_t(1) << 40}).output("y");
+  huge.node("ConstantOfShape", {"shape"}, {"y"});
+  EXPECT_NE(huge.error().find("too large"), std::string::npos);
+}
+
+TEST(ImportExpandWhereRange, FoldToConstants) {
+  OnnxTestModel model(13);
+  model.input("x", {3}).ints("start", {}, {0}).ints("end", {}, {3});
+  model.ints("step", {}, {1}).ints("one", {1}).ints("three", {3});
+  model.node("Range", {"start", "end", "step"}, {"range"});
+  model.node("Expand", {"one", "three"}, {"ones"});
+  model.node("Equal", {"range", "ones"}, {"is"});
+  model.node("Where", {"is", "ones", "range"}, {"w"});
+  model.node("Cast", {"w"}, {"f"}, {{"to", 1}});
+  model.node("Add", {"x", "f"}, {"y"}).output("y");
+  EXPECT_EQ(model.run({{{3}, {0, 0, 0}}})[0].data, (Floats{0, 1, 2}));
+}
+
+TEST(ImportCast, TruncatesAndIsNothingBetweenEqualTypes) {
+  OnnxTestModel model;
+  model.input("x", {4}).weight("f", {2}, {2.9f, -2.9f});
+  model.node("Cast", {"f"}, {"i"}, {{"to", 7}});
+  model.node("Cast", {"i"}, {"back"}, {{"to", 1}});
+  model.node("Cast", {"x"}, {"same"}, {{"to", 1}});
+  model.node("Identity", {"back"}, {"b"}).output("b").output("same");
+  auto y = model.run({iota({4})});
+  EXPECT_EQ(y[0].data, (Floats{2, -2}));
+  EXPECT_EQ(y[1].data, iota({4}).data);
+  OnnxTestModel computed;
+  computed.input("x", {4}).node("Cast", {"x"}, {"y"}, {{"to", 7}}).output("y");
+  EXPECT_NE(computed.error().find("a computed tensor"), std::string::npos);
+}
+
+TEST(ImportDiv, ByConstantZero) {
+  OnnxTestModel model;
+  model.input("x", {1}).ints("a", {1}).ints("b", {0});
+  model.node("Div", {"a", "b"}, {"c"}).node("Reshape", {"x", "c"}, {"y"});
+  model.output("y");
+  EXPECT_NE(model.error().find("division of a constant by zero"),
+            std::string::npos);
+}
+
+} // namespace
