@@ -68,7 +68,8 @@ Result<std::vector<char>> linkArtifact(const ArtifactInput &input,
   link.objects.push_back({plan.data(), plan.size()});
   link.objects.push_back(runtimeObject());
   for (const Kernel &kernel : *input.kernels)
-    link.objects.push_back({kernel.object.data(), kernel.object.size()});
+    if (!kernel.object.empty()) // kernels may share one
+      link.objects.push_back({kernel.object.data(), kernel.object.size()});
   link.exported = {kApi};
   if (namedApi != kApi)
     link.exported.push_back(namedApi);

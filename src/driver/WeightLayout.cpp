@@ -42,6 +42,11 @@ public:
                 countOf(packing->sourceDims) == countOf(value.dims))
           << "packing of " << value.name << ": " << packing->text();
       entry.bytes = packing->elementCount() * int64_t(sizeof(float));
+    } else {
+      const BufferType &type = plan.buffers[size_t(buffer)].type;
+      TLM_CHECK(entry.bytes == type.sizeBytes())
+          << value.name << " has " << entry.bytes << " bytes, its buffer is "
+          << type.text();
     }
     layout.totalBytes = (entry.offset + entry.bytes + 63) / 64 * 64;
     layout.entries.push_back(entry);

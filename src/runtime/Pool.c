@@ -305,7 +305,7 @@ TlmPoolUse tlmPoolEnter(TlmPool *pool, int workers) {
     return TLM_POOL_OWNED;
   }
   atomic_store(&pool->spin, kSpinWithin);
-  for (int i = 1; i < workers && i <= pool->started; ++i)
+  for (int i = 1; i < workers && i < pool->cpus && i <= pool->started; ++i)
     wake(&pool->slots[i]);
   return TLM_POOL_OWNED;
 }
