@@ -7,3 +7,6 @@ config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
 config.environment["PATH"] = os.pathsep.join(
     [config.tlm_bin, config.llvm_bin, os.environ.get("PATH", "")])
+config.substitutions.append(("%python", config.python))
+# Writes the small network of test/e2e/models.py.
+config.substitutions.append(("%models", config.tlm_source + "/test/e2e/models.py"))

@@ -1,7 +1,11 @@
-"""Small networks for the end-to-end tests, made on the spot: nothing to download."""
+"""Small networks for the end-to-end tests, made on the spot: nothing to download.
+
+usage: models.py OUT.onnx       writes small_cnn
+"""
 import os
 import pathlib
 import subprocess
+import sys
 
 import numpy as np
 import onnx
@@ -70,9 +74,15 @@ def small_cnn(path, size=32):
 
 def run_tlm(*arguments, expect=0, environment=None):
     """Runs tlm; asserts the exit code; returns (stdout, stderr)."""
+    if not (BIN / "tlm").exists():
+        sys.exit(f"{BIN / 'tlm'} is not there; run scripts/build, or set TLM_BIN")
     done = subprocess.run([str(BIN / "tlm"), *map(str, arguments)], capture_output=True, text=True,
                           env={**os.environ, **(environment or {})})
     assert done.returncode == expect, (
         f"tlm {' '.join(map(str, arguments))}: exit {done.returncode}, expected {expect}\n"
         f"{done.stdout}{done.stderr}")
     return done.stdout, done.stderr
+
+
+if __name__ == "__main__":
+    small_cnn(sys.argv[1])
