@@ -67,27 +67,31 @@ Result<Payload> tlm::globalPoolTemplate(const TemplateInput &input) {
                  " iter_args(", join(carried, ", "), ") -> (", types, ") {\n"));
     return result;
   };
-  std::vector<std::string> starts(size_t(group), zero), inner;
+  // A sum per row, then the sum of the rows: the error grows with H + W, not
+  // with H * W.
+  std::vector<std::string> starts(size_t(group), zero);
   std::string h, w;
   std::string rows = loop("h", in.dims[2], starts, h);
+  std::string columns = loop("w", in.dims[3], starts, w);
+  std::vector<std::string> sums, rowSums;
+  auto add = [&](const std::string &x, const std::string &y) {
+    std::string sum = nest.fresh();
+    nest.raw(
+        cat("    ", sum, " = arith.addf ", x, ", ", y, " : ", vector, "\n"));
+    return sum;
+  };
   for (int64_t j = 0; j < group; ++j)
-    inner.push_back(cat("%h_acc", j));
-  std::string columns = loop("w", in.dims[3], inner, w);
-  std::vector<std::string> sums;
-  for (int64_t j = 0; j < group; ++j) {
-    std::string x =
+    sums.push_back(add(
+        cat("%w_acc", j),
         nest.load(source,
                   nest.index(in.origin() + j * lanes,
                              {{n, is[0]}, {h, is[2]}, {w, is[3]}, {first, 1}}),
-                  lanes);
-    std::string s = nest.fresh();
-    nest.raw(cat("    ", s, " = arith.addf %w_acc", j, ", ", x, " : ", vector,
-                 "\n"));
-    sums.push_back(s);
-  }
+                  lanes)));
   nest.raw(cat("    scf.yield ", join(sums, ", "), " : ", types, "\n  }\n"));
-  nest.raw(cat("    scf.yield ", join(results(columns), ", "), " : ", types,
-               "\n  }\n"));
+  std::vector<std::string> rowResults = results(columns);
+  for (int64_t j = 0; j < group; ++j)
+    rowSums.push_back(add(cat("%h_acc", j), rowResults[size_t(j)]));
+  nest.raw(cat("    scf.yield ", join(rowSums, ", "), " : ", types, "\n  }\n"));
   std::vector<std::string> totals = results(rows);
   for (int64_t j = 0; j < group; ++j) {
     std::string mean =
