@@ -69,10 +69,10 @@ function(tlm_lit_suite name folder)
   set_tests_properties(${name} PROPERTIES LABELS lit)
 endfunction()
 
-# tlm_script_test(name script.py [LABEL e2e] [TIMEOUT seconds] [ARGS ...])
+# tlm_script_test(name script.py [SERIAL] [LABEL e2e ...] [TIMEOUT seconds] [ARGS ...])
 # A Python test: exit 0 is a pass, 77 a skip with its reason on stdout.
 function(tlm_script_test name script)
-  cmake_parse_arguments(ARG "SERIAL" "LABEL;TIMEOUT" "ARGS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL" "TIMEOUT" "LABEL;ARGS" ${ARGN})
   if(NOT TLM_TESTS)
     return()
   endif()
