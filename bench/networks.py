@@ -6,12 +6,14 @@ few runs each go around the engines, so that a drifting clock or a noisy
 neighbour hits all of them. Reported: minimum and median ms, the ratio better
 peer / tlm (above 1 is faster than both), and the physical floor of the machine:
 FLOP / measured peak + bytes of the weights and of the steps that do hardly
-any arithmetic / measured bandwidth.
+any arithmetic / measured bandwidth. FLOP are those of the direct algorithm, so
+Winograd convolutions may go below.
 
 All f32: OpenVINO is pinned to it (it would take bf16 or f16 where it may). The
 engines' thread pools sleep while another one runs.
 
 usage: networks.py [--models NAME_OR_FILE ...] [--threads 1 2] [--rounds 7] [--json FILE]
+                   [--any-speed]
 The three CNNs by default, drawn from ../shared/models; those that are not there
 are skipped with a message.
 """
@@ -195,6 +197,8 @@ def main():
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--json")
+    parser.add_argument("--any-speed", action="store_true",
+                        help="only wrong results fail: other machines, other ratios")
     arguments = parser.parse_args()
     rows, peaks = [], {}
     with tempfile.TemporaryDirectory() as temporary:
@@ -221,7 +225,7 @@ def main():
     right = all(row["error"]["tlm"] < 1e-3 for row in rows)
     slow = [f"{r['model']}@{r['threads']}" for r in rows if r["ratio_min"] < 1 / SLOWEST]
     behind = [f"{r['model']}@{r['threads']}" for r in rows if r["model"] == "resnet50" and r["ratio_min"] <= 1]
-    good = bool(rows) and right and not slow and not behind
+    good = bool(rows) and right and (arguments.any_speed or not (slow or behind))
     if arguments.json:
         pathlib.Path(arguments.json).write_text(json.dumps(
             dict(ok=good, peaks=peaks, rows=rows, limit=SLOWEST), indent=1))
