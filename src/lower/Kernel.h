@@ -49,7 +49,11 @@ struct Kernel {
   /// ELF relocatable object, position independent.
   std::vector<char> object;
   /// Filled on request (LowerOptions).
-  std::string payloadText, scriptText, llvmIrText, assemblyText;
+  std::string payloadText;
+  /// Payload and transform script as one module, as mlir-opt
+  /// --transform-interpreter takes it.
+  std::string scheduleText;
+  std::string llvmIrText, assemblyText;
 };
 
 struct LowerOptions {

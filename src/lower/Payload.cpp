@@ -61,6 +61,11 @@ std::string Payload::payloadText(const Task &task) const {
   return text;
 }
 
+std::string Payload::moduleText(const Task &task) const {
+  return cat("module attributes {transform.with_named_sequence} {\n",
+             payloadText(task), scriptText(), "}\n");
+}
+
 static constexpr const char *kAny = "!transform.any_op";
 
 std::string Payload::scriptText() const {

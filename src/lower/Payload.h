@@ -50,6 +50,8 @@ struct Payload {
   /// `@s0`, ... with the script of every stage and the common tail.
   std::string payloadText(const Task &task) const;
   std::string scriptText() const;
+  /// Both, in a module that plain mlir-opt accepts.
+  std::string moduleText(const Task &task) const;
   /// Floats behind argument i (operands, scratch, worker).
   std::vector<int64_t> argumentFloats(const Task &task) const;
 };

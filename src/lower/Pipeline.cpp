@@ -215,15 +215,13 @@ Result<Kernel> Pipeline::compile(const Task &task, const Payload &payload,
   kernel.workerScratchBytes = payload.workerFloats * 4;
   kernel.maxParallelism = payload.maxParallelism;
 
-  std::string payloadText = payload.payloadText(task);
-  std::string scriptText = payload.scriptText();
+  std::string moduleText = payload.moduleText(task);
   if (options.keepTexts) {
-    kernel.payloadText = payloadText;
-    kernel.scriptText = scriptText;
+    kernel.payloadText = payload.payloadText(task);
+    kernel.scheduleText = moduleText;
   }
   auto module = mlir::parseSourceString<mlir::ModuleOp>(
-      cat("module attributes {transform.with_named_sequence} {\n", payloadText,
-          scriptText, "}\n"),
+      moduleText,
       mlir::ParserConfig(impl->context.get(), /*verifyAfterParse=*/true));
   if (!module)
     return impl->reject(RejectReason::TransformFailed);

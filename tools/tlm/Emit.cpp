@@ -40,8 +40,7 @@ std::string kernelText(EmitKind kind, const Task &task,
   case EmitKind::Mlir:
     return head + kernel.payloadText;
   case EmitKind::Schedule:
-    return head + commented(schedule.text(), comment) + kernel.payloadText +
-           "\n" + kernel.scriptText;
+    return head + commented(schedule.text(), comment) + kernel.scheduleText;
   case EmitKind::LlvmIr:
     return head + kernel.llvmIrText;
   default:
