@@ -96,7 +96,7 @@ Result<ValueId> GraphBuilder::append(Op op, std::vector<ValueId> inputs,
   if (constant) {
     if (countOf(dims) * int64_t(sizeof(float)) > kMaxFoldedBytes)
       return makeError("the constant result f32" + dimsText(dims) +
-                       " is larger than 2 GiB");
+                       " is larger than 1 GiB");
     Tensor result = reference::evaluate(op, attributes, operands, dims, 1);
     return addConstant(std::move(name), std::move(dims),
                        std::move(result.data));

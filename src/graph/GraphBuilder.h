@@ -9,7 +9,7 @@
 namespace tlm {
 
 /// Bytes a constant computed at compile time may take.
-inline constexpr int64_t kMaxFoldedBytes = int64_t(1) << 31;
+inline constexpr int64_t kMaxFoldedBytes = int64_t(1) << 30;
 
 /// Owned bytes as a Constant; never null, even when empty.
 Constant makeConstant(std::vector<float> data);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 using namespace tlm;
 
@@ -93,6 +94,14 @@ TEST_F(PassesTest, ScaleStaysWhenConvIsReadTwice) {
   ValueId scaled = add(Op::Mul, {c, constant({3, 1, 1})});
   finish(add(Op::Add, {scaled, c}));
   EXPECT_EQ(ops(), (std::vector{Op::Conv, Op::Mul, Op::Add}));
+}
+
+TEST_F(PassesTest, InfiniteScaleStays) {
+  float infinity = std::numeric_limits<float>::infinity();
+  ValueId c = conv(x, 3, true);
+  graph.outputs = {add(Op::Mul, {c, scalar(infinity)})};
+  simplifyGraph(graph);
+  EXPECT_EQ(ops(), (std::vector{Op::Conv, Op::Mul}));
 }
 
 TEST_F(PassesTest, PerColumnConstantIsNoChannelScale) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <unistd.h>
 
 using namespace tlm;
 
@@ -23,6 +24,7 @@ public:
 
   Result<std::vector<Tensor>> run(const std::vector<Tensor> &inputs) {
     TLM_TRY_STATUS(bindInputs(inputs));
+    TLM_TRY_STATUS(checkMemory());
     for (ValueId id : wanted) {
       if (id < 0 || size_t(id) >= graph.values.size())
         return makeError("no value has the id " + std::to_string(id));
@@ -65,6 +67,19 @@ private:
                          typeText(value.dtype, value.dims));
       given.push_back(&inputs[i]);
     }
+    return success();
+  }
+
+  /// Refuses what this machine cannot hold instead of dying of it.
+  Status checkMemory() const {
+    int64_t memory =
+        int64_t(::sysconf(_SC_PHYS_PAGES)) * int64_t(::sysconf(_SC_PAGESIZE));
+    for (const Value &value : graph.values)
+      if (countOf(value.dims) > memory / int64_t(2 * sizeof(float)))
+        return makeError("value '" + value.name + "' " +
+                             typeText(value.dtype, value.dims) +
+                             " takes more than half of this machine's memory",
+                         {}, ErrorCode::Machine);
     return success();
   }
 

@@ -265,4 +265,16 @@ TEST(RunReference, RefusesWrongInputs) {
   EXPECT_NE(result.error().message.find("f32[2]"), std::string::npos);
 }
 
+TEST(RunReference, RefusesWhatMemoryCannotHold) {
+  Graph graph;
+  GraphBuilder builder(graph);
+  ValueId x = builder.addInput("x", DType::F32, {1, 1});
+  graph.outputs = {*builder.add(Op::Pad, {x},
+                                PadAttributes{{0, 0}, {0, int64_t(1) << 40}, 0},
+                                "y", "pad")};
+  auto result = runReference(graph, {{{1, 1}, {1}}});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::Machine);
+}
+
 } // namespace

@@ -115,6 +115,14 @@ Constant tlm::pickElements(const Value &value,
   return ownBytes(std::move(bytes));
 }
 
+Constant tlm::repeatElement(const Value &value, int64_t count) {
+  size_t size = sizeOf(value.dtype);
+  std::vector<std::byte> bytes(size_t(count) * size);
+  for (size_t i = 0; i < bytes.size(); i += size)
+    std::memcpy(bytes.data() + i, value.constant.data, size);
+  return ownBytes(std::move(bytes));
+}
+
 std::vector<int64_t> tlm::broadcastIndices(const Dims &from, const Dims &to) {
   Dims strides(to.size(), 0);
   int64_t step = 1;

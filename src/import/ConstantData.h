@@ -29,6 +29,9 @@ std::optional<std::vector<double>> readNumbers(const Value &value);
 /// Elements `indices` of a constant, in that order.
 Constant pickElements(const Value &value, const std::vector<int64_t> &indices);
 
+/// The one element of `value`, `count` times.
+Constant repeatElement(const Value &value, int64_t count);
+
 /// For each element of a tensor `to`, row-major, the element of a tensor `from`
 /// that broadcasts to it.
 std::vector<int64_t> broadcastIndices(const Dims &from, const Dims &to);

@@ -20,6 +20,9 @@ Result<ImportedModel> GraphImporter::run() {
   TLM_TRY_STATUS(addInitializers());
   for (size_t index : order)
     TLM_TRY_STATUS(addNode(model.nodes[index]));
+  for (const OnnxValueInfo &output : model.outputs)
+    if (auto it = unmade.find(output.name); it != unmade.end())
+      unsupported.add(*it->second, "output '" + output.name + "'");
   if (!unsupported.list().empty())
     return makeError(std::to_string(unsupported.list().size()) +
                          " kinds of nodes are not supported:\n" +

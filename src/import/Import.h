@@ -25,8 +25,8 @@
 namespace tlm {
 
 /// ONNX versions that are known to work. Newer ones are tried with a warning.
-inline constexpr int64_t kOldestOpset = 7, kNewestOpset = 25;
-inline constexpr int64_t kOldestIr = 3, kNewestIr = 13;
+inline constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
+inline constexpr int64_t kOldestIr = 3, kNewestIr = 14;
 
 struct ImportedModel {
   Graph graph;

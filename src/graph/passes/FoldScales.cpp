@@ -2,6 +2,7 @@
 #include "graph/Passes.h"
 #include "graph/Uses.h"
 
+#include <cmath>
 #include <optional>
 
 using namespace tlm;
@@ -100,6 +101,10 @@ private:
         perChannel(graph.value(other), graph.value(node.outputs[0]).dims, axis);
     if (!numbers)
       return false;
+    // 0 * infinity must stay where the network has it.
+    for (double number : *numbers)
+      if (!std::isfinite(number) || (next.op == Op::Div && number == 0))
+        return false;
     for (size_t c = 0; c < numbers->size(); ++c) {
       double number = (*numbers)[c];
       if (scales) {

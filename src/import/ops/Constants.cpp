@@ -60,7 +60,7 @@ Status tlm::importConstantOfShape(NodeImporter &node) {
     return node.unsupported("a shape that is computed from data");
   TLM_TRY(Dims dims, node.constantInts(0));
   auto count = checkedCountOf(dims);
-  if (!count || *count * int64_t(sizeof(int64_t)) > kMaxFoldedBytes)
+  if (!count || *count * int64_t(sizeof(float)) > kMaxFoldedBytes)
     return makeError("the constant " + dimsText(dims) +
                      " has a negative dim or is too large");
   const OnnxTensor *tensor = node.tensorAttribute("value");
@@ -74,9 +74,8 @@ Status tlm::importConstantOfShape(NodeImporter &node) {
     return node.unsupported("ONNX data type " +
                             std::to_string(tensor->onnxType));
   Value one{"", tensor->dtype, {}, tensor->constant};
-  return node.bind(node.constant(
-      tensor->dtype, std::move(dims),
-      pickElements(one, std::vector<int64_t>(size_t(*count), 0))));
+  return node.bind(node.constant(tensor->dtype, std::move(dims),
+                                 repeatElement(one, *count)));
 }
 
 /// Every shape is static, so this is a constant whatever the operand is.
@@ -114,7 +113,7 @@ Status tlm::importRange(NodeImporter &node) {
     return makeError("a delta of 0");
   double count = std::ceil((double(limit) - double(start)) / double(delta));
   if (count > double(kMaxFoldedBytes) / sizeof(int64_t))
-    return makeError("a range of more than 2 GiB");
+    return makeError("a range of more than 1 GiB");
   std::vector<int64_t> numbers;
   for (int64_t i = 0; i < int64_t(std::max(0.0, count)); ++i)
     numbers.push_back(int64_t(uint64_t(start) + uint64_t(i) * uint64_t(delta)));
@@ -159,7 +158,7 @@ Status tlm::importComparison(NodeImporter &node) {
   if (!checkedCountOf(dims) ||
       countOf(dims) * int64_t(sizeof(int64_t)) > kMaxFoldedBytes)
     return makeError("the constant result " + dimsText(dims) +
-                     " is larger than 2 GiB");
+                     " is larger than 1 GiB");
   auto fromX = broadcastIndices(a.dims, dims);
   auto fromY = broadcastIndices(b.dims, dims);
   std::vector<int64_t> result;
@@ -189,7 +188,7 @@ Status tlm::importWhere(NodeImporter &node) {
   if (!checkedCountOf(dims) ||
       countOf(dims) * int64_t(sizeof(int64_t)) > kMaxFoldedBytes)
     return makeError("the constant result " + dimsText(dims) +
-                     " is larger than 2 GiB");
+                     " is larger than 1 GiB");
   auto truths = readInts(condition);
   auto fromC = broadcastIndices(condition.dims, dims);
   auto fromA = broadcastIndices(a.dims, dims);

@@ -157,7 +157,7 @@ Status tlm::importExpand(NodeImporter &node) {
   auto count = checkedCountOf(dims);
   if (!count || *count * int64_t(sizeof(int64_t)) > kMaxFoldedBytes)
     return makeError("the constant result " + dimsText(dims) +
-                     " is larger than 2 GiB");
+                     " is larger than 1 GiB");
   return node.bind(
       node.constant(value.dtype, dims,
                     pickElements(value, broadcastIndices(value.dims, dims))));
@@ -181,7 +181,7 @@ Status tlm::importGather(NodeImporter &node) {
   auto count = checkedCountOf(dims);
   if (!count || *count * int64_t(sizeof(int64_t)) > kMaxFoldedBytes)
     return makeError("the constant result " + dimsText(dims) +
-                     " is larger than 2 GiB");
+                     " is larger than 1 GiB");
   std::vector<int64_t> picked;
   for (int64_t o = 0; o < outer; ++o)
     for (int64_t index : indices) {

@@ -55,7 +55,7 @@ Result<ValueId> intBinary(NodeImporter &node, Op op, ValueId a, ValueId b) {
   if (!checkedCountOf(dims) ||
       countOf(dims) * int64_t(sizeof(int64_t)) > kMaxFoldedBytes)
     return makeError("the constant result " + dimsText(dims) +
-                     " is larger than 2 GiB");
+                     " is larger than 1 GiB");
   auto x = readInts(left), y = readInts(right);
   auto fromX = broadcastIndices(left.dims, dims);
   auto fromY = broadcastIndices(right.dims, dims);
@@ -211,16 +211,35 @@ Status tlm::importSwish(NodeImporter &node) {
   return node.bind(node.emit(Op::Mul, {x, gate}));
 }
 
-/// x / 2 * (1 + erf(x / sqrt(2)))
+namespace {
+
+/// sqrt(2 / pi) * (x + 0.044715 * x^3)
+Result<ValueId> tanhArgument(NodeImporter &node, ValueId x) {
+  constexpr double factor = 0.7978845608028654;
+  TLM_TRY(ValueId square, node.emit(Op::Mul, {x, x}));
+  TLM_TRY(ValueId cubic, node.emit(Op::Mul, {square, scalar(node, 0.044715f)}));
+  TLM_TRY(ValueId sum, node.emit(Op::Add, {cubic, scalar(node, 1)}));
+  TLM_TRY(ValueId inner, node.emit(Op::Mul, {x, sum}));
+  return node.emit(Op::Mul, {inner, scalar(node, float(factor))});
+}
+
+} // namespace
+
+/// x / 2 * (1 + erf(x / sqrt(2))), or with tanh in place of erf
 Status tlm::importGelu(NodeImporter &node) {
   std::string mode = node.stringAttribute("approximate", "none");
-  if (mode != "none")
-    return node.unsupported("approximate=" + mode);
-  ValueId x = node.input(0);
-  TLM_TRY(ValueId scaled,
-          node.emit(Op::Mul, {x, scalar(node, float(std::sqrt(0.5)))}));
-  TLM_TRY(ValueId erf, node.emit(Op::Erf, {scaled}));
-  TLM_TRY(ValueId gate, node.emit(Op::Add, {erf, scalar(node, 1)}));
+  if (mode != "none" && mode != "tanh")
+    return makeError("approximate '" + mode + "'; none and tanh are allowed");
+  ValueId x = node.input(0), curve = x;
+  if (mode == "tanh") {
+    TLM_TRY(ValueId argument, tanhArgument(node, x));
+    TLM_TRY(curve, node.emit(Op::Tanh, {argument}));
+  } else {
+    TLM_TRY(ValueId argument,
+            node.emit(Op::Mul, {x, scalar(node, float(std::sqrt(0.5)))}));
+    TLM_TRY(curve, node.emit(Op::Erf, {argument}));
+  }
+  TLM_TRY(ValueId gate, node.emit(Op::Add, {curve, scalar(node, 1)}));
   TLM_TRY(ValueId half, node.emit(Op::Mul, {x, scalar(node, 0.5f)}));
   return node.bind(node.emit(Op::Mul, {half, gate}));
 }

@@ -39,6 +39,8 @@ TEST(ImportPointwise, AttributeDefaults) {
 
 TEST(ImportPointwise, GeluAndSwish) {
   EXPECT_NEAR(apply("Gelu", {1})[0], 0.8413447f, 1e-6f);
+  EXPECT_NEAR(apply("Gelu", {1}, {{"approximate", "tanh"}})[0], 0.8411920f,
+              1e-6f);
   EXPECT_FLOAT_EQ(apply("Swish", {2}, {{"alpha", 0.5f}})[0],
                   2 / (1 + std::exp(-1.0f)));
 }

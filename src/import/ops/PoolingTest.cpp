@@ -108,6 +108,9 @@ TEST(ImportPool, UsedIndicesAreUnsupported) {
   model.node("MaxPool", {"x"}, {"y", "at"}, {{"kernel_shape", Attr::Ints{2}}});
   model.output("y");
   EXPECT_TRUE(model.import()) << "an output that nobody reads does no harm";
+  OnnxTestModel asOutput = model;
+  asOutput.output("at");
+  EXPECT_NE(asOutput.error().find("output 'at'"), std::string::npos);
   model.node("Relu", {"at"}, {"z"}).output("z");
   EXPECT_NE(model.error().find("output 'at'"), std::string::npos);
 }
