@@ -109,7 +109,7 @@ class Tlm:
             subprocess.run([str(BIN / "tlm"), "compile", str(model), "-o", str(artifact), "-q",
                             "--threads", str(threads)], check=True)
         self.model = tlm_ctypes.Model(artifact, threads=threads)
-        self.version = json.loads(self.model.manifest()).get("version", "")
+        self.version = json.loads(self.model.manifest())["versions"]["tool"]
 
     def bind(self, feed):
         inputs = [np.ascontiguousarray(feed[name]) for name, _, _ in self.model.inputs]
@@ -178,7 +178,7 @@ def measure(model, threads, rounds, peak, folder):
     for kind in ("min", "median"):
         row[f"ratio_{kind}"] = min(row[kind]["onnxruntime"], row[kind]["openvino"]) / row[kind]["tlm"]
     steps = ours.model.steps()
-    weights = json.loads(ours.model.manifest()).get("weight_bytes") or os.path.getsize(model)
+    weights = json.loads(ours.model.manifest())["weights"]["bytes"]
     row["floor_ms"] = floor_ms(steps, weights, peak)
     row["gflop"] = sum(s["flops"] for s in steps) / 1e9
     ours.model.close()

@@ -169,7 +169,8 @@ ArtifactInput Compilation::artifactInput(const CompileOptions &options) const {
   input.kernels = &kernels;
   input.schedules = &schedules;
   input.target = options.target;
-  input.name = artifactName(options.outputPath);
+  bool named = !options.outputPath.empty() && options.outputPath != "-";
+  input.name = artifactName(named ? options.outputPath : options.modelPath);
   input.threads = options.jobs ? options.jobs : usableCpus();
   return input;
 }

@@ -4,6 +4,7 @@
 
 #include "target/CpuQuota.h"
 #include "target/x86/Cpuid.h"
+#include "target/x86/FeatureSet.h"
 #include "target/x86/NamedCpus.h"
 
 #include <algorithm>
@@ -73,6 +74,25 @@ TEST(Target, FeatureStringSwitchesTheRestOff) {
   EXPECT_NE(text.find("+avx2"), std::string::npos);
   EXPECT_NE(text.find("-avx512f"), std::string::npos);
   EXPECT_LT(text.rfind(",-"), text.find("+"));
+}
+
+TEST(Target, FeaturesComeAndGoWithTheirNeeds) {
+  std::vector<std::string> features = targetFor("znver4")->features;
+  x86::removeFeature(features, "avx512f");
+  EXPECT_EQ(features, targetFor("x86-64-v3")->features);
+  features.clear();
+  x86::addFeature(features, "avx512f");
+  EXPECT_EQ(features,
+            (std::vector<std::string>{"avx", "avx2", "avx512f", "f16c", "fma",
+                                      "sse3", "sse4.1", "sse4.2", "ssse3"}));
+  // The table of processors and the table of needs agree.
+  for (const std::string &name : x86::namedCpus()) {
+    Target target = *targetFor(name);
+    std::vector<std::string> closed;
+    for (const std::string &feature : target.features)
+      x86::addFeature(closed, feature);
+    EXPECT_EQ(closed, target.features) << name;
+  }
 }
 
 TEST(Target, CpuNamesFromSignatures) {

@@ -100,6 +100,7 @@ CASES = [
     ("verify a missing model", "verify {d}/no.onnx", 1, ["no.onnx"]),
     ("verify with no tolerance", "verify {d}/small.onnx {d}/small.so --rtol 0 --atol 0", 3, ["first difference"]),
     ("inspect a text file", "inspect {d}/text.onnx", 1, ["text.onnx"]),
+    ("flags before the model", "run --input x=@{d}/good.npy --output - {d}/small.so", 0, []),
     ("dynamic dims, given by --dim", "compile {d}/dynamic.onnx --dim batch=2 -o {d}/fine.so", 0, []),
     ("dynamic dims, given by --shape", "compile {d}/dynamic.onnx --shape x:2x3x8x8 -o {d}/fine.so", 0, []),
 ]

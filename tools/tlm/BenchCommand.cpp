@@ -166,7 +166,8 @@ Action addBench(CLI::App &app, const GlobalOptions &global) {
   app.add_option("--duration", options->duration,
                  "time at least, as 3s; it stops when both are reached");
   app.add_option("--percentile", options->percentiles, "as 50,90,99")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_flag("--profile", options->profile, "print a table of kernels");
   return [options, &global] { return bench(*options, global); };
 }

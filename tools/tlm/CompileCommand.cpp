@@ -166,6 +166,7 @@ Action addCompile(CLI::App &app, const GlobalOptions &global) {
                  "their extension")
       ->delimiter(',')
       ->type_name("KINDS")
+      ->allow_extra_args(false)
       ->capture_default_str();
   app.add_option("--verify", options->verify,
                  "self check: quick (loads and runs), ref (every step against "

@@ -4,6 +4,7 @@
 
 #include "NearestName.h"
 #include "target/x86/Cpuid.h"
+#include "target/x86/FeatureSet.h"
 #include "target/x86/NamedCpus.h"
 
 #include <CLI/CLI.hpp>
@@ -26,13 +27,10 @@ Status applyFeature(Target &target, const std::string &word) {
                      nearest.empty() ? "" : "did you mean " + nearest + "?",
                      ErrorCode::Usage);
   }
-  auto at =
-      std::lower_bound(target.features.begin(), target.features.end(), name);
-  bool there = at != target.features.end() && *at == name;
-  if (word[0] == '+' && !there)
-    target.features.insert(at, name);
-  if (word[0] == '-' && there)
-    target.features.erase(at);
+  if (word[0] == '+')
+    x86::addFeature(target.features, name);
+  else
+    x86::removeFeature(target.features, name);
   return success();
 }
 
@@ -41,16 +39,19 @@ Status applyFeature(Target &target, const std::string &word) {
 void CompileFlags::add(CLI::App &app) {
   app.add_option("--shape", shapes,
                  "shape of an input: x:1x3x224x224 or x:[1,3,224,224]")
-      ->type_name("NAME:DIMS");
+      ->type_name("NAME:DIMS")
+      ->allow_extra_args(false);
   app.add_option("--dim", dims, "value of a symbolic dim: batch=8")
-      ->type_name("SYMBOL=N");
+      ->type_name("SYMBOL=N")
+      ->allow_extra_args(false);
   app.add_option("--mcpu", cpu,
                  "processor to compile for: host, x86-64-v3, x86-64-v4 or "
                  "LLVM's name")
       ->capture_default_str();
   app.add_option("--mattr", features, "features to add or remove: +avx2,-fma")
       ->delimiter(',')
-      ->type_name("LIST");
+      ->type_name("LIST")
+      ->allow_extra_args(false);
   app.add_option("--threads", threads,
                  "threads that schedules are made for (default: usable CPUs)")
       ->check(CLI::Range(1, 1024));
@@ -91,7 +92,8 @@ void InputFlags::add(CLI::App &app) {
   app.add_option("--input", inputs,
                  "x=@x.npy | @x.npz | @x.pb | f32:1x3x224x224=@raw.bin | "
                  "random | zeros | ones (default random)")
-      ->type_name("NAME=SPEC");
+      ->type_name("NAME=SPEC")
+      ->allow_extra_args(false);
   app.add_option("--seed", seed, "of random inputs")->capture_default_str();
 }
 

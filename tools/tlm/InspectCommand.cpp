@@ -81,10 +81,10 @@ Status inspectArtifact(const std::string &path, const GlobalOptions &global) {
   } else {
     warn(global, model.error().message);
   }
-  for (auto &[key, value] : parsed.items())
-    if (value.is_primitive() ||
-        (value.is_array() && !value.empty() && value[0].is_string()))
-      std::printf("%-20s %s\n", key.c_str(), value.dump().c_str());
+  for (const char *part : {"target", "memory", "weights", "versions"})
+    if (parsed.contains(part))
+      for (auto &[key, value] : parsed[part].items())
+        std::printf("%s.%s %s\n", part, key.c_str(), value.dump().c_str());
   if (global.verbosity > 1)
     std::printf("%s\n", parsed.dump(2).c_str());
   return writeReport(report, global.jsonPath);

@@ -139,7 +139,8 @@ Action addRun(CLI::App &app, const GlobalOptions &global) {
   options->inputs.add(app);
   app.add_option("--output", options->outputs,
                  "@y.npz | @y.npy | NAME=@y.npy | - (stdout)")
-      ->type_name("SPEC");
+      ->type_name("SPEC")
+      ->allow_extra_args(false);
   app.add_option("--print-outputs", options->printed,
                  "print so many elements of each output")
       ->expected(0, 1)
@@ -148,7 +149,8 @@ Action addRun(CLI::App &app, const GlobalOptions &global) {
   app.add_option("--expect", options->expected,
                  "compare with @y.npy | @y.npz | NAME=@y.npy; exit 3 when they "
                  "differ")
-      ->type_name("SPEC");
+      ->type_name("SPEC")
+      ->allow_extra_args(false);
   options->tolerance.add(app);
   app.add_option("--threads", options->load.threads,
                  "workers (default: TLM_NUM_THREADS, or what the model was "
