@@ -10,10 +10,12 @@ std::span<const GraphPass> tlm::graphPasses() {
       {"fold-constants", foldConstants},
       {"remove-identities", removeIdentities},
       {"fold-pads", foldPads},
-      {"fold-scales", foldScales},
+      // Before fold-scales, which would take the + 3 of a hard-sigmoid.
       {"recognise-activations", recogniseActivations},
+      {"remove-unused", removeDeadCode},
+      {"fold-scales", foldScales},
       {"merge-constants", mergeConstants},
-      {"remove-dead-code", removeDeadCode},
+      {"remove-unused", removeDeadCode},
   };
   return passes;
 }

@@ -28,7 +28,8 @@ void removeIdentities(Graph &graph);
 void foldPads(Graph &graph);
 
 /// Per-channel Mul and Add (batch norm, mostly) behind a convolution go into
-/// its weights and bias; per-column Mul behind a MatMul into its weights.
+/// its weights and bias; per-column Mul behind a MatMul into its weights. A
+/// longer chain of such steps behind anything else becomes one Mul and one Add.
 void foldScales(Graph &graph);
 
 /// x * sigmoid(x) and the ways to write hard-sigmoid and hard-swish become one

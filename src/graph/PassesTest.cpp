@@ -109,6 +109,25 @@ TEST_F(PassesTest, PerColumnConstantIsNoChannelScale) {
   EXPECT_EQ(ops(), (std::vector{Op::Conv, Op::Mul}));
 }
 
+TEST_F(PassesTest, ChainOfStepsBecomesMulAndAdd) {
+  ValueId y = add(Op::Mul, {constant({2, 1, 1}), x});
+  y = add(Op::Add, {y, constant({2, 1, 1})});
+  y = add(Op::Div, {y, scalar(3)});
+  finish(add(Op::Sub, {y, constant({1, 2, 1, 1})}));
+  EXPECT_EQ(ops(), (std::vector{Op::Mul, Op::Add}));
+}
+
+TEST_F(PassesTest, ChainOfShiftsBecomesOneAdd) {
+  finish(add(Op::Sub, {add(Op::Add, {x, constant({2, 1, 1})}), scalar(1)}));
+  EXPECT_EQ(ops(), std::vector{Op::Add});
+}
+
+TEST_F(PassesTest, ScaledResidualsStay) {
+  ValueId y = add(Op::Mul, {x, constant({2, 1, 1})});
+  finish(add(Op::Mul, {y, y}));
+  EXPECT_EQ(ops(), (std::vector{Op::Mul, Op::Mul}));
+}
+
 TEST_F(PassesTest, MatMulTakesScaleButKeepsAdd) {
   ValueId flat = reshape(x, {6, 10});
   ValueId product = add(Op::MatMul, {flat, constant({10, 4})});
@@ -160,6 +179,14 @@ TEST_F(PassesTest, HardSigmoidThenHardSwishFromClip) {
       add(Op::Clip, {add(Op::Add, {scalar(3), x})}, ScalarAttributes{0, 6});
   finish(add(Op::Mul, {add(Op::Div, {clip, scalar(6)}), x}));
   EXPECT_EQ(ops(), std::vector{Op::HardSwish});
+}
+
+TEST_F(PassesTest, HardSigmoidBehindConvKeepsItsShift) {
+  ValueId c = conv(x, 3, true);
+  ValueId clip =
+      add(Op::Clip, {add(Op::Add, {c, scalar(3)})}, ScalarAttributes{0, 6});
+  finish(add(Op::Div, {clip, scalar(6)}));
+  EXPECT_EQ(ops(), (std::vector{Op::Conv, Op::HardSigmoid}));
 }
 
 TEST_F(PassesTest, ZeroPadGoesIntoConv) {

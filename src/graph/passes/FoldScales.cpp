@@ -52,6 +52,8 @@ public:
     for (size_t i = 0; i < graph.nodes.size(); ++i)
       if (canScale(graph.nodes[i]))
         fold(graph.nodes[i]);
+    for (size_t i = 0; i < graph.nodes.size(); ++i)
+      mergeSteps(i);
     removeErasedNodes(graph);
   }
 
@@ -118,6 +120,65 @@ private:
     affine.scales |= scales;
     affine.shifts |= shifts;
     return true;
+  }
+
+  /// A chain of per-channel steps behind anything else becomes one Mul and one
+  /// Add, where that is shorter.
+  void mergeSteps(size_t first) {
+    const Node &head = graph.nodes[first];
+    if (head.outputs.empty() || head.inputs.size() != 2)
+      return;
+    bool swapped = graph.value(head.inputs[0]).isConstant();
+    ValueId data = head.inputs[swapped];
+    const Dims dims = graph.value(head.outputs[0]).dims;
+    if (dims.size() < 2 || graph.value(data).dims != dims)
+      return;
+    Affine affine{std::vector<double>(size_t(dims[1]), 1.0),
+                  std::vector<double>(size_t(dims[1]), 0.0)};
+    Node source;
+    source.outputs = {data};
+    if (!absorb(affine, source, head, 1, true))
+      return;
+    std::vector<size_t> chain = {first};
+    while (uses.isInner(graph.nodes[chain.back()].outputs[0])) {
+      const Node &last = graph.nodes[chain.back()];
+      size_t next = size_t(reader[size_t(last.outputs[0])]);
+      if (graph.value(graph.nodes[next].outputs[0]).dims != dims ||
+          !absorb(affine, last, graph.nodes[next], 1, true))
+        break;
+      chain.push_back(next);
+    }
+    if (chain.size() > size_t(affine.scales) + size_t(affine.shifts))
+      rewriteSteps(chain, data, affine);
+  }
+
+  void rewriteSteps(const std::vector<size_t> &chain, ValueId data,
+                    const Affine &affine) {
+    Node &head = graph.nodes[chain.front()], &tail = graph.nodes[chain.back()];
+    ValueId result = tail.outputs[0], scaled = head.outputs[0];
+    Dims dims(graph.value(result).dims.size() - 1, 1);
+    dims[0] = int64_t(affine.scale.size());
+    std::string name = graph.value(result).name;
+    auto constant = [&](const char *what, const std::vector<double> &numbers) {
+      return GraphBuilder(graph).addConstant(
+          name + what, dims,
+          std::vector<float>(numbers.begin(), numbers.end()));
+    };
+    for (size_t index : chain)
+      eraseNode(graph.nodes[index]);
+    if (affine.scales) {
+      head.op = Op::Mul;
+      head.inputs = {data, constant("#scale", affine.scale)};
+      head.outputs = {affine.shifts ? scaled : result};
+      if (affine.shifts)
+        graph.value(scaled).name = name + "#scaled";
+      data = scaled;
+    }
+    if (affine.shifts) {
+      tail.op = Op::Add;
+      tail.inputs = {data, constant("#shift", affine.shift)};
+      tail.outputs = {result};
+    }
   }
 
   /// Conv weights are (F, ...), MatMul's (..., N).
