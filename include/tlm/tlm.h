@@ -33,23 +33,31 @@ extern "C" {
 
 typedef enum tlm_status {
   TLM_OK = 0,
-  TLM_ERROR_ARGUMENT = 1,    /* wrong name, dtype, shape, count, null */
-  TLM_ERROR_MEMORY = 2,      /* out of memory */
-  TLM_ERROR_FILE = 3,        /* artifact or weights file unreadable or damaged */
-  TLM_ERROR_MACHINE = 4,     /* this CPU lacks a feature the code needs */
-  TLM_ERROR_VERSION = 5      /* artifact and caller disagree on a version */
+  TLM_ERROR_ARGUMENT = 1, /* wrong name, dtype, shape, count, null */
+  TLM_ERROR_MEMORY = 2,   /* out of memory */
+  TLM_ERROR_FILE = 3,     /* artifact or weights file unreadable or damaged */
+  TLM_ERROR_MACHINE = 4,  /* this CPU lacks a feature the code needs */
+  TLM_ERROR_VERSION = 5   /* artifact and caller disagree on a version */
 } tlm_status;
 
 /* ONNX TensorProto.DataType values. */
 typedef enum tlm_dtype {
-  TLM_F32 = 1, TLM_U8 = 2, TLM_I8 = 3, TLM_I16 = 5, TLM_I32 = 6, TLM_I64 = 7,
-  TLM_BOOL = 9, TLM_F16 = 10, TLM_F64 = 11, TLM_BF16 = 16
+  TLM_F32 = 1,
+  TLM_U8 = 2,
+  TLM_I8 = 3,
+  TLM_I16 = 5,
+  TLM_I32 = 6,
+  TLM_I64 = 7,
+  TLM_BOOL = 9,
+  TLM_F16 = 10,
+  TLM_F64 = 11,
+  TLM_BF16 = 16
 } tlm_dtype;
 
 typedef struct tlm_tensor {
-  size_t struct_size;     /* sizeof(tlm_tensor) */
-  void *data;             /* any alignment */
-  int32_t dtype;          /* tlm_dtype */
+  size_t struct_size; /* sizeof(tlm_tensor) */
+  void *data;         /* any alignment */
+  int32_t dtype;      /* tlm_dtype */
   int32_t rank;
   const int64_t *dims;    /* rank entries */
   const int64_t *strides; /* in elements; NULL = row-major */
@@ -67,8 +75,8 @@ typedef struct tlm_tensor_info {
 /* A kernel call of the plan, for profiles and verification. */
 typedef struct tlm_step_info {
   size_t struct_size;
-  const char *name;        /* of the ONNX node */
-  const char *kernel;      /* task label */
+  const char *name;   /* of the ONNX node */
+  const char *kernel; /* task label */
   const char *task_key;
   const char *output_name; /* graph value that the step writes */
   double flops;
@@ -98,8 +106,8 @@ typedef void (*tlm_parallel_for)(void *user, int64_t count,
 typedef struct tlm_options {
   size_t struct_size;
   /* Workers; 0 = min(CPUs this process may use, what the model was compiled
-   * for, OMP_NUM_THREADS). TLM_NUM_THREADS replaces the 0. More than the kernels
-   * have chunks for are not used; any number gives the same bits. */
+   * for, OMP_NUM_THREADS). TLM_NUM_THREADS replaces the 0. More than the
+   * kernels have chunks for are not used; any number gives the same bits. */
   int32_t threads;
   /* Optional hooks. */
   tlm_parallel_for parallel_for; /* replaces the model's own pool */
@@ -130,7 +138,8 @@ typedef struct tlm_api {
   /* Message of the calling thread's last failed call. */
   const char *(*last_error)(void);
 
-  /* Checks the CPU's features before anything else runs. options may be NULL. */
+  /* Checks the CPU's features before anything else runs. options may be NULL.
+   */
   tlm_status (*model_open)(const tlm_options *options, tlm_model **model);
   /* Joins the workers. Contexts must be gone. */
   void (*model_close)(tlm_model *model);

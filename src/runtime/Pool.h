@@ -40,7 +40,8 @@ typedef struct TlmRegion {
 } TlmRegion;
 
 /* NULL when out of memory. Fewer threads than asked for are no failure.
- * `cpus` = CPUs that this process may use; a region never takes more workers. */
+ * `cpus` = CPUs that this process may use; a region never takes more workers.
+ */
 TlmPool *tlmPoolCreate(int threads, int cpus);
 /* Joins the workers. */
 void tlmPoolDestroy(TlmPool *pool);
