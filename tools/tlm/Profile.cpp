@@ -9,24 +9,33 @@
 
 namespace tlm {
 
+/// The middle sample: one disturbed run must not move a kernel's row.
+static double median(std::vector<int64_t> values) {
+  if (values.empty())
+    return 0;
+  auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return double(*middle);
+}
+
 Profile::Profile(const LoadedModel &model)
-    : model(model), ns(model.steps().size(), 0) {}
+    : model(model), samples(model.steps().size()) {}
 
 StepHook Profile::hook() {
   return [this](tlm_context *, int32_t step, int64_t time) {
-    ns[size_t(step)] += time;
+    samples[size_t(step)].push_back(time);
   };
 }
 
 std::vector<Profile::Row> Profile::rows() const {
   std::map<std::string, Row> byTask;
-  for (size_t i = 0; i < ns.size(); ++i) {
+  for (size_t i = 0; i < samples.size(); ++i) {
     const StepFacts &step = model.steps()[i];
     Row &row = byTask[step.taskKey];
     row.kernel = step.kernel;
     row.taskKey = step.taskKey;
     row.calls += 1;
-    row.ms += double(ns[i]) / 1e6 / double(std::max<int64_t>(1, runs));
+    row.ms += median(samples[i]) / 1e6;
     row.flops += step.flops;
     row.bytes += step.bytes;
   }
@@ -64,7 +73,7 @@ std::string Profile::table(double peakGflops) const {
     text += line;
   }
   std::snprintf(line, sizeof(line), "%3s  %-*s %6zu %9.3f\n", "", int(width),
-                "all steps", ns.size(), total);
+                "all steps", samples.size(), total);
   return text + line;
 }
 

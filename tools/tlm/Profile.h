@@ -18,9 +18,8 @@ public:
 
   /// Pass to LoadedModel::run; the Profile must outlive the run.
   StepHook hook();
-  void countRun() { ++runs; }
 
-  /// Rows, heaviest first: calls an inference, ms an inference, share,
+  /// Rows, heaviest first: calls an inference, median ms an inference, share,
   /// GFLOP/s and its share of `peakGflops`, GB/s.
   std::string table(double peakGflops) const;
   nlohmann::json json(double peakGflops) const;
@@ -34,8 +33,7 @@ private:
   std::vector<Row> rows() const;
 
   const LoadedModel &model;
-  std::vector<int64_t> ns; ///< per step, summed over runs
-  int64_t runs = 0;
+  std::vector<std::vector<int64_t>> samples; ///< ns, per step
 };
 
 } // namespace tlm

@@ -106,7 +106,6 @@ Status run(const Options &options, const GlobalOptions &global) {
     Profile profile(*model);
     TLM_TRY_STATUS(model->run(inputs, outputs));
     TLM_TRY_STATUS(model->run(inputs, outputs, profile.hook()));
-    profile.countRun();
     double peak = measurePeakGflops(std::max(1, options.load.threads));
     std::fputs(profile.table(peak).c_str(), stdout);
     report["kernels"] = profile.json(peak);
