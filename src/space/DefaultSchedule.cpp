@@ -24,9 +24,10 @@ static int64_t largestDivisor(int64_t n, int64_t most) {
   return best;
 }
 
-// Workers beyond this are not worth their barrier: a region costs about 1 us.
+// Workers beyond this are not worth their barrier. A region costs under 1 us; a
+// kernel kept on one worker also pulls its input from the other workers' L2.
 static int64_t usefulWorkers(const Target &target, double microseconds) {
-  return std::clamp<int64_t>(int64_t(microseconds / 4.0), 1, target.threads);
+  return std::clamp<int64_t>(int64_t(microseconds / 1.5), 1, target.threads);
 }
 
 // Rough time on one core, to decide on threads: 32 FMAs a cycle at 512 bits.
@@ -42,18 +43,19 @@ static double imbalance(int64_t chunks, int64_t workers) {
   return double(rounds * workers) / double(chunks);
 }
 
-// How many chunks to cut `extent` iterations into, out of its divisors:
-// at least `least` (cache), at most `most`, little imbalance, about four a
-// worker so that a disturbed worker is helped out.
+// How many chunks to cut `extent` iterations into, out of its divisors: at
+// least `least` (cache), little imbalance, and chunks of 10 us or more, up to
+// four a worker, so that a disturbed worker is helped out.
 static int64_t pickChunks(int64_t extent, int64_t workers, int64_t least,
-                          int64_t most) {
+                          double microseconds) {
   int64_t best = 1;
   double bestScore = INFINITY;
-  int64_t wanted = std::max(least, workers > 1 ? 4 * workers : 1);
+  int64_t perWorker =
+      std::clamp<int64_t>(int64_t(microseconds / double(workers) / 10.0), 1, 4);
+  int64_t wanted = std::max(least, workers > 1 ? perWorker * workers : 1);
   for (int64_t d : divisors(extent)) {
     double distance = std::abs(std::log2(double(d) / double(wanted)));
-    double score = 10.0 * (imbalance(d, workers) - 1.0) + 0.1 * distance +
-                   (d > most ? 5.0 : 0.0);
+    double score = 10.0 * (imbalance(d, workers) - 1.0) + 0.1 * distance;
     if (score < bestScore) {
       bestScore = score;
       best = d;
@@ -145,33 +147,27 @@ static void scheduleDirect(const Task &task, const Target &target,
                                        shape.inputStrides[2], target);
   int64_t panels = vectors / tile.row;
 
-  double weightBytes = 4.0 * depth * double(vectors * lanes);
   double inputBytes = double(task.find(Role::Input)->type.sizeBytes());
   double time = estimateMicroseconds(task, target);
   int64_t workers = usefulWorkers(target, time);
-  int64_t most = std::max<int64_t>(1, int64_t(time / 4.0));
-  // Row chunks keep their input in half of L2 while all panels pass over it.
-  int64_t leastRows = int64_t(inputBytes / double(target.l2Bytes / 2)) + 1;
-
-  int64_t rowChunks = 1, panelChunks = 1;
-  if (weightBytes > inputBytes) {
-    panelChunks = pickChunks(panels, workers, 1, most);
-    if (imbalance(panelChunks, workers) > 1.1) {
-      int64_t other = pickChunks(rows, workers, 1, most);
-      if (imbalance(other, workers) < imbalance(panelChunks, workers)) {
-        rowChunks = other;
-        panelChunks = 1;
-      }
-    }
-  } else {
-    // Cutting merged pixels: whole register tiles a chunk where possible.
-    int64_t units =
-        !byHeight && rows % tile.width == 0 ? rows / tile.width : rows;
-    rowChunks = pickChunks(units, workers * 1, leastRows, most);
-    if (shape.images > 1)
-      rowChunks = pickChunks(units, 1, leastRows, most);
-    if (imbalance(rowChunks * shape.images, workers) > 1.1)
-      panelChunks = pickChunks(panels, workers, 1, 2 * workers);
+  // Rows first: from kernel to kernel a worker then finds in its own L2 what it
+  // wrote, while weights come from the shared L3 anyway. Row chunks also keep
+  // their input in half of L2 while all panels pass over it.
+  int64_t leastRows =
+      int64_t(inputBytes / double(shape.images) / double(target.l2Bytes / 2)) +
+      1;
+  // Merged pixels are cut between register tiles only.
+  int64_t units = rows;
+  if (!byHeight) {
+    int64_t tiles = (rows + tile.width - 1) / tile.width;
+    units = rows % tiles == 0 ? tiles : largestDivisor(rows, tiles / 4);
+  }
+  int64_t rowWorkers = shape.images >= workers ? 1 : workers;
+  int64_t rowChunks = pickChunks(units, rowWorkers, leastRows, time);
+  int64_t panelChunks = 1;
+  if (imbalance(rowChunks * shape.images, workers) > 1.1) {
+    rowChunks = pickChunks(units, 1, leastRows, time);
+    panelChunks = pickChunks(panels, workers, 1, time);
   }
   schedule.set(Decision::Algorithm, "", int64_t(Algorithm::Direct));
   schedule.set(Decision::RegisterRow, "f", tile.row);
@@ -263,13 +259,12 @@ static void scheduleWindow(const Task &task, const Target &target,
   double time = estimateMicroseconds(task, target);
   int64_t workers = usefulWorkers(target, time);
   int64_t least = in.sizeBytes() / in.dims[0] / (target.l2Bytes / 2) + 1;
-  int64_t most = std::max<int64_t>(1, int64_t(time / 4.0));
-  int64_t rowChunks = pickChunks(height, workers, least, most);
+  int64_t rowChunks = pickChunks(height, workers, least, time);
   // Short images: cut the channels instead, a cache line each at least.
   int64_t blocks = in.channelStride / target.vectorFloats(), blockChunks = 1;
   if (imbalance(rowChunks * in.dims[0], workers) > 1.1) {
-    rowChunks = pickChunks(height, 1, least, most);
-    blockChunks = pickChunks(blocks, workers, 1, most);
+    rowChunks = pickChunks(height, 1, least, time);
+    blockChunks = pickChunks(blocks, workers, 1, time);
   }
   int64_t chunkRows = height / rowChunks;
   // Seven outputs of a row keep nine weights and their sums in 32 registers;
@@ -352,7 +347,8 @@ Schedule tlm::defaultSchedule(const Task &task, const Target &target,
         in.layout == Layout::Nhwc ? in.dims[2] : in.dims[1] * in.dims[2];
     schedule.set(Decision::Algorithm, "", int64_t(Algorithm::Direct));
     schedule.set(Decision::ParallelTile, "rows",
-                 rows / pickChunks(rows, workers, 1, 4 * workers));
+                 rows / pickChunks(rows, workers, 1,
+                                   estimateMicroseconds(task, target)));
     schedule.set(Decision::MaxParallelism, "", workers);
     return schedule;
   }
