@@ -39,8 +39,8 @@ public:
 private:
   void packConstants();
   void scaleStage();
-  void contractionStage();
-  void cropStage();
+  void contractionStage(int64_t firstPanel, int64_t panelCount);
+  void cropStage(int64_t firstColumn);
   std::string chunkOffset(int64_t image, int64_t row, int64_t panel) const;
 
   const Task &task;
@@ -55,7 +55,7 @@ private:
   int64_t tileW = 7, tileF = 1;
   int64_t chunkRows = 1; // of h, or of w when there is one row
   int64_t rowChunks = 1, panelChunks = 1;
-  std::string stageName = "s0";
+  std::string stageName;
   // Where the contraction reads and writes.
   std::string inputArgument, weightArgument, outputArgument;
   int64_t inputFloats = 0, weightFloats = 0, outputFloats = 0;
@@ -117,11 +117,13 @@ Result<Payload> ConvBuilder::build() {
   tileW = schedule.get(Decision::RegisterTile, "w", 7);
   int64_t rows = shape.height > 1 ? shape.height : shape.width;
   chunkRows = schedule.get(Decision::ParallelTile, "rows", rows);
-  tileF = schedule.get(Decision::ParallelTile, "f", panels);
-  if (rows % chunkRows || panels % tileF)
+  // A plain [M, N] output with a ragged N cannot take the whole last panel.
+  int64_t wholePanels = shape.outputFilters / (row * lanes);
+  int64_t mainPanels = wholePanels ? wholePanels : panels;
+  tileF = schedule.get(Decision::ParallelTile, "f", mainPanels);
+  if (rows % chunkRows || mainPanels % tileF)
     return makeError("parallel_tile does not divide its loop");
   rowChunks = rows / chunkRows;
-  panelChunks = panels / tileF;
   payload.maxParallelism = schedule.get(Decision::MaxParallelism, "", 1);
   packConstants();
 
@@ -139,22 +141,22 @@ Result<Payload> ConvBuilder::build() {
 
   if (task.find(Role::InputScale))
     scaleStage();
-  // A plain [M, N] output with a ragged N cannot take whole vectors: the
-  // contraction writes scratch and a last stage copies the columns.
-  bool crop = shape.outputFilters < vectors * lanes;
-  if (crop) {
-    int64_t padded = vectors * lanes;
-    int64_t offset = payload.scratchFloats;
-    payload.scratchFloats += shape.images * shape.height * shape.width * padded;
+  // The ragged last panel goes to scratch, and a last stage copies its columns.
+  int64_t pixels = shape.images * shape.height * shape.width;
+  int64_t tailOffset = payload.scratchFloats;
+  if (wholePanels < panels)
+    payload.scratchFloats += pixels * row * lanes;
+  if (wholePanels)
+    contractionStage(0, wholePanels);
+  if (wholePanels < panels) {
     outputArgument = "%scratch";
     outputFloats = payload.scratchFloats;
-    outputBase = cat(offset);
-    shape.outputStrides = {shape.height * shape.width * padded,
-                           shape.width * padded, padded};
+    outputBase = cat(tailOffset);
+    shape.outputStrides = {shape.height * shape.width * row * lanes,
+                           shape.width * row * lanes, row * lanes};
+    contractionStage(wholePanels, panels - wholePanels);
+    cropStage(wholePanels * row * lanes);
   }
-  contractionStage();
-  if (crop)
-    cropStage();
   // The scale stage was written before the scratch had its full size.
   for (Stage &stage : payload.stages)
     for (size_t at; (at = stage.body.find("@SCRATCH@")) != std::string::npos;)
@@ -177,7 +179,6 @@ void ConvBuilder::scaleStage() {
   std::string scale = argumentName(scaleIndex);
   Stage stage;
   stage.name = "s0";
-  stageName = "s1";
   std::string vector = cat("vector<", lanes, "xf32>");
   auto prologue = static_cast<Prologue>(
       schedule.get(Decision::Prologue, "", int64_t(Prologue::ScaleWeights)));
@@ -271,8 +272,15 @@ void ConvBuilder::scaleStage() {
   payload.stages.push_back(std::move(stage));
 }
 
-void ConvBuilder::contractionStage() {
+// Panels [firstPanel, firstPanel + panelCount) of weights, bias and per-channel
+// operands; the output starts at outputBase.
+void ConvBuilder::contractionStage(int64_t firstPanel, int64_t panelCount) {
   Stage stage;
+  stageName = cat("s", payload.stages.size());
+  if (panelCount % tileF)
+    tileF = panelCount;
+  panelChunks = panelCount / tileF;
+  int64_t firstLane = firstPanel * row * lanes;
   stage.name = stageName;
   stage.chunks = shape.images * rowChunks * panelChunks;
   int64_t scratch = payload.scratchFloats;
@@ -323,7 +331,8 @@ void ConvBuilder::contractionStage() {
   weightSizes.insert(weightSizes.end(), {row, lanes});
   weightStrides.insert(weightStrides.end(), {lanes, 1});
   ViewText weight =
-      view("w", weightArgument, weightFloats, chunkOffset(0, 0, panelFloats),
+      view("w", weightArgument, weightFloats,
+           cat(firstPanel * panelFloats, " + ", chunkOffset(0, 0, panelFloats)),
            weightSizes, weightStrides, false);
 
   std::vector<int64_t> outSizes = {h, w, tileF, row, lanes};
@@ -361,8 +370,8 @@ void ConvBuilder::contractionStage() {
   if (bias >= 0) {
     biasView = view("bias", argumentName(bias),
                     payload.packings[size_t(bias)]->elementCount(),
-                    chunkOffset(0, 0, row * lanes), {tileF, row, lanes},
-                    {row * lanes, lanes, 1}, false);
+                    cat(firstLane, " + ", chunkOffset(0, 0, row * lanes)),
+                    {tileF, row, lanes}, {row * lanes, lanes, 1}, false);
     body += biasView.ops;
   }
   if (bias >= 0 && !lateBias) {
@@ -413,8 +422,8 @@ void ConvBuilder::contractionStage() {
       maps.push_back(cat("affine_map<(", parallel, ") -> (0)>"));
     } else if (shape.channelAxis(operand) >= 0) {
       v = view(name, argumentName(int(i)), floats,
-               chunkOffset(0, 0, row * lanes), {tileF, row, lanes},
-               {row * lanes, lanes, 1}, false);
+               cat(firstLane, " + ", chunkOffset(0, 0, row * lanes)),
+               {tileF, row, lanes}, {row * lanes, lanes, 1}, false);
       maps.push_back(cat("affine_map<(", parallel, ") -> (f1, f2, f0)>"));
     } else {
       std::vector<int64_t> s = shape.activationStrides(operand.type);
@@ -493,14 +502,16 @@ void ConvBuilder::contractionStage() {
   payload.stages.push_back(std::move(stage));
 }
 
-void ConvBuilder::cropStage() {
-  int64_t padded = panels * row * lanes;
+// Columns of the last panel, from scratch to the output.
+void ConvBuilder::cropStage(int64_t firstColumn) {
+  int64_t padded = row * lanes;
+  int64_t columns = shape.outputFilters - firstColumn;
   int64_t rows = shape.images * shape.height * shape.width;
   const std::vector<int64_t> strides =
       shape.activationStrides(task.output().type);
   Stage stage;
   stage.name = cat("s", payload.stages.size());
-  int64_t whole = shape.outputFilters / lanes * lanes;
+  int64_t whole = columns / lanes * lanes;
   std::string vector = cat("vector<", lanes, "xf32>");
   std::string out = argumentName(int(task.operands.size()) - 1);
   int64_t outFloats = task.output().type.elementCount();
@@ -517,7 +528,7 @@ void ConvBuilder::cropStage() {
           whole,
           " : index\n"
           "  %columns = arith.constant ",
-          shape.outputFilters,
+          columns,
           " : index\n"
           "  scf.for %r = %c0 to %rows step %c1 {\n");
   auto copy = [&](const char *from, const char *to, const char *by,
@@ -532,7 +543,7 @@ void ConvBuilder::cropStage() {
             scratchOffset, " + d0 * ", padded,
             " + d1)>(%r, %c)\n"
             "      %o = affine.apply affine_map<(d0, d1) -> (",
-            task.output().type.origin(), " + (d0 floordiv ",
+            task.output().type.origin() + firstColumn, " + (d0 floordiv ",
             shape.height * shape.width, ") * ", strides[0], " + ((d0 floordiv ",
             shape.width, ") mod ", shape.height, ") * ", strides[1],
             " + (d0 mod ", shape.width, ") * ", strides[2],

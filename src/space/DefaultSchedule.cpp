@@ -134,10 +134,20 @@ static RegisterTile pickRegisterTile(int64_t width, int64_t vectors,
   return best;
 }
 
-static void scheduleDirect(const Task &task, const Target &target,
+static bool scheduleDirect(const Task &task, const Target &target,
                            const ContractionShape &shape, Schedule &schedule) {
   int64_t lanes = target.vectorFloats();
   int64_t vectors = (shape.filters + lanes - 1) / lanes;
+  // Whole vectors are read from run-time operands of the epilogue.
+  for (const Operand &operand : task.operands)
+    if (operand.role == Role::Extra && !shape.isScalar(operand)) {
+      bool perChannel = shape.channelAxis(operand) >= 0;
+      if (!operand.isConstant &&
+          (perChannel ? shape.filters : shape.outputFilters) % lanes)
+        return false;
+      if (operand.isConstant && !perChannel)
+        return false;
+    }
   bool byHeight = shape.height > 1;
   int64_t rows = byHeight ? shape.height : shape.width;
   double depth = 1;
@@ -145,24 +155,32 @@ static void scheduleDirect(const Task &task, const Target &target,
     depth *= double(dim.extent);
   RegisterTile tile = pickRegisterTile(shape.width, vectors, depth,
                                        shape.inputStrides[2], target);
-  int64_t panels = vectors / tile.row;
+  // A ragged last panel is a stage of its own.
+  int64_t panels =
+      std::max<int64_t>(1, shape.outputFilters / (tile.row * lanes));
 
   double inputBytes = double(task.find(Role::Input)->type.sizeBytes());
   double time = estimateMicroseconds(task, target);
   int64_t workers = usefulWorkers(target, time);
   // Rows first: from kernel to kernel a worker then finds in its own L2 what it
-  // wrote, while weights come from the shared L3 anyway. Row chunks also keep
-  // their input in half of L2 while all panels pass over it.
-  int64_t leastRows =
-      int64_t(inputBytes / double(shape.images) / double(target.l2Bytes / 2)) +
-      1;
+  // wrote, while weights come from the shared L3 anyway. Not where weights are
+  // the large operand: every row chunk reads all of them.
+  double weightBytes = 4.0 * depth * double(vectors * lanes);
+  bool cutRows =
+      weightBytes <= std::max(2.0 * inputBytes, double(target.l2Bytes));
+  // While weights stay in L2, so should the input that all panels pass over.
+  int64_t leastRows = 1;
+  if (weightBytes < double(target.l2Bytes / 2))
+    leastRows = int64_t(inputBytes / double(shape.images) /
+                        double(target.l2Bytes / 2)) +
+                1;
   // Merged pixels are cut between register tiles only.
   int64_t units = rows;
   if (!byHeight) {
     int64_t tiles = (rows + tile.width - 1) / tile.width;
     units = rows % tiles == 0 ? tiles : largestDivisor(rows, tiles / 4);
   }
-  int64_t rowWorkers = shape.images >= workers ? 1 : workers;
+  int64_t rowWorkers = shape.images >= workers || !cutRows ? 1 : workers;
   int64_t rowChunks = pickChunks(units, rowWorkers, leastRows, time);
   int64_t panelChunks = 1;
   if (imbalance(rowChunks * shape.images, workers) > 1.1) {
@@ -189,6 +207,7 @@ static void scheduleDirect(const Task &task, const Target &target,
         int64_t(scaleWeights ? Prologue::ScaleWeights : Prologue::ScaleInput));
   }
   schedule.set(Decision::MaxParallelism, "", workers);
+  return true;
 }
 
 // F(4x4,3x3) where the image has enough tiles and channels to pay for the
@@ -303,9 +322,8 @@ Schedule tlm::defaultSchedule(const Task &task, const Target &target,
     if (options.approximate && scheduleWinograd(task, target, schedule))
       return schedule;
     Result<ContractionShape> shape = ContractionShape::of(task);
-    if (!shape)
+    if (!shape || !scheduleDirect(task, target, *shape, schedule))
       return plainSchedule(task);
-    scheduleDirect(task, target, *shape, schedule);
     return schedule;
   }
   case TaskKind::Depthwise:
