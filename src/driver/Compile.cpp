@@ -65,7 +65,8 @@ Detail runSchedules(const CompileOptions &options, Compilation &c) {
   for (const Task &task : c.plan.tasks)
     c.schedules.push_back(options.plainSchedules
                               ? plainSchedule(task)
-                              : defaultSchedule(task, options.target));
+                              : defaultSchedule(task, options.target,
+                                                options.schedule));
   return std::to_string(c.schedules.size()) +
          (options.plainSchedules ? " plain" : " by default rules");
 }

@@ -17,6 +17,7 @@
 #include "import/ModelSummary.h"
 #include "lower/Kernel.h"
 #include "partition/Plan.h"
+#include "space/DefaultSchedule.h"
 #include "target/Target.h"
 
 #include <functional>
@@ -38,6 +39,8 @@ struct CompileOptions {
   std::string outputPath;
   /// Keep payloads, scripts, LLVM IR and assembly in the kernels.
   bool keepTexts = false;
+  /// What the default schedules may use.
+  ScheduleOptions schedule;
   /// The plain schedule everywhere: a second path to compare with.
   bool plainSchedules = false;
   /// Threads that compile; 0 = usableCpus().
