@@ -1,10 +1,10 @@
 //===- Computation.h - a scalar expression over loops -----------*- C++ -*-===//
 //
-// How every operator that needs no speed of its own is written: the value of one
-// output element as an expression of the loop indices. One importer function
-// per ONNX operator builds it, one interpreter evaluates it, one template
-// compiles it, so an operator more costs no kernel more. The idea is that of
-// tensor expressions (Halide's Func, TVM's te.compute).
+// How every operator that needs no speed of its own is written: the value of
+// one output element as an expression of the loop indices. One importer
+// function per ONNX operator builds it, one interpreter evaluates it, one
+// template compiles it, so an operator more costs no kernel more. The idea is
+// that of tensor expressions (Halide's Func, TVM's te.compute).
 //
 //   out[i0, ..., in] = f(i0, ..., in)                    without reductions
 //   out[i0, ..., in] = g(i.., reduce over r0.. of f(i.., r..))
@@ -34,6 +34,7 @@
 #include "base/DType.h"
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,9 +68,9 @@ struct ScalarNode {
   Scalar op = Scalar::Constant;
   DType dtype = DType::F32; ///< of the value
   std::vector<int32_t> arguments;
-  int32_t index = 0;     ///< Loop, Load
-  double real = 0;       ///< Constant of a float dtype
-  int64_t integer = 0;   ///< Constant of any other dtype
+  int32_t index = 0;   ///< Loop, Load
+  double real = 0;     ///< Constant of a float dtype
+  int64_t integer = 0; ///< Constant of any other dtype
   bool operator==(const ScalarNode &) const = default;
 };
 
@@ -89,7 +90,10 @@ struct Computation {
   bool operator==(const Computation &) const = default;
 };
 
-/// Builds a Computation: names for the common expressions.
+/// Builds a Computation: names for the common expressions. Integer arithmetic
+/// on constants, additions of 0 and the like, comparisons that the loops'
+/// extents decide, and nodes that are there already cost no node. finish drops
+/// what the result does not need.
 class ComputationBuilder {
 public:
   using Node = int32_t;
@@ -112,7 +116,18 @@ public:
   Computation finish(Node result);
 
 private:
+  struct Range {
+    int64_t low = std::numeric_limits<int64_t>::min();
+    int64_t high = std::numeric_limits<int64_t>::max();
+  };
+  Node append(ScalarNode node);
+  Node simplify(Scalar op, const std::vector<Node> &arguments);
+  Range rangeOf(const ScalarNode &node) const;
+  /// The value of an integer or bool constant, else null.
+  const int64_t *constantOf(Node node) const;
+
   Computation computation;
+  std::vector<Range> ranges; ///< of each node
 };
 
 } // namespace tlm

@@ -11,13 +11,16 @@ size_t tlm::sizeOf(DType type) {
   case DType::Bool:
     return 1;
   case DType::I16:
+  case DType::U16:
   case DType::F16:
   case DType::BF16:
     return 2;
   case DType::F32:
   case DType::I32:
+  case DType::U32:
     return 4;
   case DType::I64:
+  case DType::U64:
   case DType::F64:
     return 8;
   }
@@ -36,6 +39,12 @@ std::string_view tlm::nameOf(DType type) {
     return "i8";
   case DType::I16:
     return "i16";
+  case DType::U16:
+    return "u16";
+  case DType::U32:
+    return "u32";
+  case DType::U64:
+    return "u64";
   case DType::I32:
     return "i32";
   case DType::I64:
@@ -50,4 +59,19 @@ std::string_view tlm::nameOf(DType type) {
     return "bf16";
   }
   return "?";
+}
+
+bool tlm::isFloat(DType type) {
+  return type == DType::F32 || type == DType::F64 || type == DType::F16 ||
+         type == DType::BF16;
+}
+
+bool tlm::isUnsigned(DType type) {
+  return type == DType::U8 || type == DType::U16 || type == DType::U32 ||
+         type == DType::U64;
+}
+
+bool tlm::isInteger(DType type) {
+  return type == DType::I8 || type == DType::I16 || type == DType::I32 ||
+         type == DType::I64 || isUnsigned(type);
 }

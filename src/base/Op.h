@@ -3,6 +3,8 @@
 #ifndef TLM_BASE_OP_H
 #define TLM_BASE_OP_H
 
+#include "base/Computation.h"
+
 #include <cstdint>
 #include <string_view>
 #include <variant>
@@ -65,7 +67,7 @@ struct PadAttributes {
 
 using OpAttributes =
     std::variant<std::monostate, ConvAttributes, PoolAttributes,
-                 ScalarAttributes, AxesAttributes, PadAttributes>;
+                 ScalarAttributes, AxesAttributes, PadAttributes, Computation>;
 
 } // namespace tlm
 

@@ -79,13 +79,12 @@ private:
     std::string by =
         "node '" + node.name + "' (" + std::string(nameOf(node.op)) + ")";
     std::vector<Dims> inputs;
+    std::vector<DType> types;
     for (ValueId id : node.inputs) {
       if (!isDefined(id))
         return by + " uses " + label(id) + " before it is defined";
-      if (graph.value(id).dtype != DType::F32)
-        return by + " uses " + label(id) + " of type " +
-               std::string(nameOf(graph.value(id).dtype));
       inputs.push_back(graph.value(id).dims);
+      types.push_back(graph.value(id).dtype);
     }
     if (node.outputs.size() != 1)
       return by + " has " + std::to_string(node.outputs.size()) + " outputs";
@@ -93,8 +92,13 @@ private:
       return broken;
 
     const Value &output = graph.value(node.outputs[0]);
-    if (output.dtype != DType::F32)
-      return by + " yields " + std::string(nameOf(output.dtype));
+    Result<DType> type = inferType(node.op, types, inputs, node.attributes);
+    if (!type)
+      return by + ": " + type.error().message;
+    if (*type != output.dtype)
+      return by + " yields " + std::string(nameOf(*type)) + ", its output " +
+             label(node.outputs[0]) + " says " +
+             std::string(nameOf(output.dtype));
     if (node.op == Op::Reshape) {
       if (inputs.size() != 1 || countOf(inputs[0]) != countOf(output.dims))
         return by + " reshapes to another element count";

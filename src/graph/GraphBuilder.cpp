@@ -32,6 +32,11 @@ Constant tlm::makeConstant(std::vector<int64_t> data) {
   return own(std::move(data));
 }
 
+Constant tlm::makeConstant(Tensor tensor) {
+  return tensor.dtype == DType::F32 ? own(std::move(tensor.data))
+                                    : own(std::move(tensor.bytes));
+}
+
 ValueId GraphBuilder::addInput(std::string name, DType dtype, Dims dims) {
   ValueId id = addConstant(std::move(name), dtype, std::move(dims), {});
   graph.inputs.push_back(id);
@@ -84,25 +89,26 @@ Result<ValueId> GraphBuilder::append(Op op, std::vector<ValueId> inputs,
                                      std::string name, std::string nodeName) {
   bool constant = true;
   std::vector<TensorView> operands;
+  std::vector<DType> types;
+  std::vector<Dims> shapes;
   for (ValueId id : inputs) {
     const Value &value = graph.value(id);
-    if (value.dtype != DType::F32)
-      return makeError("operand '" + value.name + "' is " +
-                       typeText(value.dtype, value.dims) +
-                       "; only f32 is computed");
     constant = constant && value.isConstant();
-    operands.emplace_back(value.dims, value.constant.as<float>());
+    operands.emplace_back(value);
+    types.push_back(value.dtype);
+    shapes.push_back(value.dims);
   }
-  if (constant) {
-    if (countOf(dims) * int64_t(sizeof(float)) > kMaxFoldedBytes)
-      return makeError("the constant result f32" + dimsText(dims) +
+  TLM_TRY(DType dtype, inferType(op, types, shapes, attributes));
+  if (constant && reference::costOf(op, attributes, dims) <= kMaxFoldedCost) {
+    if (countOf(dims) * int64_t(sizeOf(dtype)) > kMaxFoldedBytes)
+      return makeError("the constant result " + typeText(dtype, dims) +
                        " is larger than 1 GiB");
-    Tensor result = reference::evaluate(op, attributes, operands, dims, 1);
-    return addConstant(std::move(name), std::move(dims),
-                       std::move(result.data));
+    Tensor result =
+        reference::evaluate(op, attributes, operands, dims, 1, dtype);
+    return addConstant(std::move(name), dtype, std::move(dims),
+                       makeConstant(std::move(result)));
   }
-  ValueId output =
-      addConstant(std::move(name), DType::F32, std::move(dims), {});
+  ValueId output = addConstant(std::move(name), dtype, std::move(dims), {});
   graph.nodes.push_back({op,
                          std::move(nodeName),
                          std::move(inputs),

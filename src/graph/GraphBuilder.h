@@ -5,15 +5,21 @@
 
 #include "base/Result.h"
 #include "graph/Graph.h"
+#include "graph/Tensor.h"
 
 namespace tlm {
 
 /// Bytes a constant computed at compile time may take.
 inline constexpr int64_t kMaxFoldedBytes = int64_t(1) << 30;
 
+/// Scalar operations a constant may take to compute; what takes more stays a
+/// node.
+inline constexpr int64_t kMaxFoldedCost = int64_t(1) << 30;
+
 /// Owned bytes as a Constant; never null, even when empty.
 Constant makeConstant(std::vector<float> data);
 Constant makeConstant(std::vector<int64_t> data);
+Constant makeConstant(Tensor tensor);
 
 /// Appends to a Graph and keeps it well formed: shapes come from inferShape,
 /// and an operator whose operands are all constant is computed at once.

@@ -28,10 +28,6 @@ public:
     for (ValueId id : wanted) {
       if (id < 0 || size_t(id) >= graph.values.size())
         return makeError("no value has the id " + std::to_string(id));
-      if (graph.value(id).dtype != DType::F32)
-        return makeError("value '" + graph.value(id).name + "' is " +
-                         std::string(nameOf(graph.value(id).dtype)) +
-                         "; the reference path computes f32");
       ++pendingUses[size_t(id)];
     }
     for (const Node &node : graph.nodes)
@@ -46,8 +42,9 @@ public:
       if (!view.data && view.count() != 0)
         return makeError("value '" + graph.value(id).name +
                          "' is not computed by the graph");
-      results.push_back({*view.dims, std::vector<float>(
-                                         view.data, view.data + view.count())});
+      Tensor result = Tensor::make(view.dtype, *view.dims);
+      std::copy_n(view.raw(), result.sizeBytes(), result.raw());
+      results.push_back(std::move(result));
     }
     return results;
   }
@@ -60,10 +57,12 @@ private:
                        std::to_string(graph.inputs.size()));
     for (size_t i = 0; i < inputs.size(); ++i) {
       const Value &value = graph.value(graph.inputs[i]);
-      if (value.dtype != DType::F32 || inputs[i].dims != value.dims ||
-          int64_t(inputs[i].data.size()) != countOf(value.dims))
-        return makeError("input '" + value.name + "' is given as f32" +
-                         dimsText(inputs[i].dims) + ", the graph wants " +
+      if (inputs[i].dtype != value.dtype || inputs[i].dims != value.dims ||
+          inputs[i].sizeBytes() !=
+              size_t(countOf(value.dims)) * sizeOf(value.dtype))
+        return makeError("input '" + value.name + "' is given as " +
+                         typeText(inputs[i].dtype, inputs[i].dims) +
+                         ", the graph wants " +
                          typeText(value.dtype, value.dims));
       given.push_back(&inputs[i]);
     }
@@ -86,11 +85,13 @@ private:
   TensorView viewOf(ValueId id) const {
     const Value &value = graph.value(id);
     if (value.isConstant())
-      return {value.dims, value.constant.as<float>()};
+      return value;
     for (size_t i = 0; i < given.size(); ++i)
       if (graph.inputs[i] == id)
         return *given[i];
-    return {value.dims, computed[size_t(id)].data.data()};
+    return {value.dims,
+            reinterpret_cast<const float *>(computed[size_t(id)].raw()),
+            value.dtype};
   }
 
   void runNode(const Node &node) {
@@ -99,7 +100,8 @@ private:
       operands.push_back(viewOf(id));
     ValueId output = node.outputs[0];
     computed[size_t(output)] = reference::evaluate(
-        node.op, node.attributes, operands, graph.value(output).dims, threads);
+        node.op, node.attributes, operands, graph.value(output).dims, threads,
+        graph.value(output).dtype);
     if (options.visit)
       options.visit(output, computed[size_t(output)]);
     for (ValueId id : node.inputs)

@@ -236,6 +236,7 @@ size_t maxInputs(Op op) {
   case Op::Conv:
     return 3;
   case Op::Concat:
+  case Op::Compute:
     return std::numeric_limits<size_t>::max();
   case Op::MatMul:
   case Op::Add:
@@ -281,6 +282,15 @@ Result<Dims> dispatch(Op op, std::span<const Dims> inputs,
     auto *pad = std::get_if<PadAttributes>(&attributes);
     return pad ? padDims(inputs[0], *pad) : missing();
   }
+  case Op::Compute: {
+    auto *computation = std::get_if<Computation>(&attributes);
+    if (!computation)
+      return missing();
+    if (!checkedCountOf(computation->reductions))
+      return makeError("a reduction over " + dimsText(computation->reductions) +
+                       " elements");
+    return computation->loops;
+  }
   case Op::Clip:
   case Op::HardSigmoid:
   case Op::LeakyRelu:
@@ -312,4 +322,29 @@ Result<Dims> tlm::inferShape(Op op, std::span<const Dims> inputs,
     return makeError("the result " + dimsText(*dims) +
                      " has too many elements");
   return dims;
+}
+
+Result<DType> tlm::inferType(Op op, std::span<const DType> types,
+                             std::span<const Dims> inputs,
+                             const OpAttributes &attributes) {
+  if (op == Op::Reshape && types.size() == 1)
+    return types[0];
+  if (op == Op::Compute) {
+    auto *computation = std::get_if<Computation>(&attributes);
+    if (!computation)
+      return makeError("attributes of another operator");
+    std::vector<size_t> ranks;
+    for (const Dims &dims : inputs)
+      ranks.push_back(dims.size());
+    std::string broken = computation->verify(
+        std::vector<DType>(types.begin(), types.end()), ranks);
+    if (!broken.empty())
+      return makeError(broken);
+    return computation->nodes[size_t(computation->result)].dtype;
+  }
+  for (DType type : types)
+    if (type != DType::F32)
+      return makeError("an operand of type " + std::string(nameOf(type)) +
+                       "; f32 is needed");
+  return DType::F32;
 }

@@ -38,7 +38,14 @@ Result<Dims> broadcastDims(const Dims &a, const Dims &b);
 ///   Conv, pools   one or two spatial dims behind [N,C]; every pooling window
 ///                 must touch its input
 ///   MatMul        both of rank >= 2, leading dims broadcast
+///   Compute       one operand or more; inferType checks the expression
 Result<Dims> inferShape(Op op, std::span<const Dims> inputs,
+                        const OpAttributes &attributes);
+
+/// The output's type. Compute says its own, Reshape keeps any; everything else
+/// works on f32.
+Result<DType> inferType(Op op, std::span<const DType> types,
+                        std::span<const Dims> inputs,
                         const OpAttributes &attributes);
 
 } // namespace tlm

@@ -16,15 +16,16 @@ void tlm::foldConstants(Graph &graph) {
         node.inputs, [&](ValueId id) { return graph.value(id).isConstant(); });
     // A graph output must be computed by a node: callers get a copy.
     if (!constant || uses.isOutput[size_t(output)] ||
-        countOf(result.dims) * int64_t(sizeof(float)) > kMaxFoldedBytes)
+        countOf(result.dims) * int64_t(sizeOf(result.dtype)) >
+            kMaxFoldedBytes ||
+        reference::costOf(node.op, node.attributes, result.dims) >
+            kMaxFoldedCost)
       continue;
     std::vector<TensorView> operands;
     for (ValueId id : node.inputs)
-      operands.emplace_back(graph.value(id).dims,
-                            graph.value(id).constant.as<float>());
-    result.constant = makeConstant(
-        reference::evaluate(node.op, node.attributes, operands, result.dims, 1)
-            .data);
+      operands.emplace_back(graph.value(id));
+    result.constant = makeConstant(reference::evaluate(
+        node.op, node.attributes, operands, result.dims, 1, result.dtype));
     eraseNode(node);
   }
   removeErasedNodes(graph);

@@ -1,6 +1,7 @@
 #include "graph/reference/Kernels.h"
 
 #include <algorithm>
+#include <limits>
 #include <thread>
 
 using namespace tlm;
@@ -24,11 +25,15 @@ void reference::parallelFor(int64_t count, int threads,
 }
 
 Tensor reference::evaluate(Op op, const OpAttributes &attributes,
-                           Operands inputs, const Dims &dims, int threads) {
-  Tensor y{dims, std::vector<float>(size_t(countOf(dims)))};
-  if (y.data.empty())
+                           Operands inputs, const Dims &dims, int threads,
+                           DType dtype) {
+  Tensor y = Tensor::make(dtype, dims);
+  if (y.sizeBytes() == 0)
     return y;
   switch (op) {
+  case Op::Compute:
+    compute(inputs, std::get<Computation>(attributes), y, threads);
+    break;
   case Op::Conv:
     conv(inputs, std::get<ConvAttributes>(attributes), y, threads);
     break;
@@ -48,7 +53,7 @@ Tensor reference::evaluate(Op op, const OpAttributes &attributes,
     softmax(inputs[0], std::get<AxesAttributes>(attributes), y);
     break;
   case Op::Reshape:
-    std::copy_n(inputs[0].data, y.data.size(), y.data.data());
+    std::copy_n(inputs[0].raw(), y.sizeBytes(), y.raw());
     break;
   case Op::Transpose:
     transpose(inputs[0], std::get<AxesAttributes>(attributes), y);
@@ -65,4 +70,16 @@ Tensor reference::evaluate(Op op, const OpAttributes &attributes,
   }
   }
   return y;
+}
+
+int64_t reference::costOf(Op op, const OpAttributes &attributes,
+                          const Dims &dims) {
+  double cost = double(countOf(dims));
+  if (op == Op::Compute) {
+    const Computation &computation = std::get<Computation>(attributes);
+    cost *= double(computation.nodes.size());
+    for (int64_t extent : computation.reductions)
+      cost *= double(extent);
+  }
+  return cost < 9e18 ? int64_t(cost) : std::numeric_limits<int64_t>::max();
 }

@@ -28,6 +28,8 @@ using Operands = std::span<const TensorView>;
 void parallelFor(int64_t count, int threads,
                  const std::function<void(int64_t, int64_t)> &body);
 
+void compute(Operands inputs, const Computation &computation, Tensor &y,
+             int threads);
 void conv(Operands inputs, const ConvAttributes &attributes, Tensor &y,
           int threads);
 void matMul(Operands inputs, Tensor &y, int threads);
@@ -46,9 +48,12 @@ void pad(const TensorView &x, const PadAttributes &attributes, Tensor &y);
 void pointwise(Op op, Operands inputs, const ScalarAttributes &attributes,
                Tensor &y, int threads);
 
-/// Any operator.
+/// Any operator; dims and dtype are those of the result.
 Tensor evaluate(Op op, const OpAttributes &attributes, Operands inputs,
-                const Dims &dims, int threads);
+                const Dims &dims, int threads, DType dtype = DType::F32);
+
+/// Scalar operations a node takes, roughly; saturates.
+int64_t costOf(Op op, const OpAttributes &attributes, const Dims &dims);
 
 } // namespace tlm::reference
 
