@@ -32,6 +32,10 @@ std::optional<float> parseFloat(std::string_view text) {
   return parseWhole<float>(text);
 }
 
+std::optional<double> parseDouble(std::string_view text) {
+  return parseWhole<double>(text);
+}
+
 std::optional<int64_t> parseInteger(std::string_view text) {
   return parseWhole<int64_t>(text);
 }

@@ -20,6 +20,7 @@ std::string floatText(float value);
 
 /// The whole of `text`, or nothing.
 std::optional<float> parseFloat(std::string_view text);
+std::optional<double> parseDouble(std::string_view text);
 
 /// The whole of `text` as a decimal integer that fits, or nothing.
 std::optional<int64_t> parseInteger(std::string_view text);

@@ -1,52 +1,11 @@
 //===- ParseTask.cpp - canonical text to Task -----------------------------===//
 
-#include "base/NumberText.h"
+#include "task/ParseComputation.h"
 #include "task/Task.h"
 
 #include <array>
 
 namespace tlm {
-
-namespace {
-
-/// A cursor over one line; every take... consumes on success only.
-class Line {
-public:
-  explicit Line(std::string_view rest) : rest(rest) {}
-
-  bool take(std::string_view literal) {
-    if (!rest.starts_with(literal))
-      return false;
-    rest.remove_prefix(literal.size());
-    return true;
-  }
-  bool atEnd() const { return rest.empty(); }
-
-  /// Characters up to a delimiter or the end.
-  std::string_view word(std::string_view delimiters = " ") {
-    std::string_view word = rest.substr(0, rest.find_first_of(delimiters));
-    rest.remove_prefix(word.size());
-    return word;
-  }
-  template <typename T>
-  bool integer(T &value, std::string_view delimiters = " ") {
-    std::optional<int64_t> parsed = parseInteger(word(delimiters));
-    if (!parsed || *parsed != int64_t(T(*parsed)))
-      return false;
-    value = T(*parsed);
-    return true;
-  }
-  bool number(float &value) {
-    std::optional<float> parsed = parseFloat(word());
-    value = parsed.value_or(0);
-    return parsed.has_value();
-  }
-
-private:
-  std::string_view rest;
-};
-
-} // namespace
 
 template <typename E>
 static bool takeName(Line &line, int count, E &value) {
@@ -68,18 +27,6 @@ static bool takeOp(Line &line, Op &op) {
   for (Op candidate : kOps)
     if (nameOf(candidate) == word) {
       op = candidate;
-      return true;
-    }
-  return false;
-}
-
-static bool takeDType(Line &line, DType &dtype) {
-  std::string_view word = line.word();
-  for (DType candidate :
-       {DType::F32, DType::U8, DType::I8, DType::I16, DType::I32, DType::I64,
-        DType::Bool, DType::F16, DType::F64, DType::BF16})
-    if (nameOf(candidate) == word) {
-      dtype = candidate;
       return true;
     }
   return false;
@@ -154,7 +101,7 @@ static bool parsePoint(Line &line, PointOp &point) {
 
 static bool parseClause(Line &line, Task &task) {
   if (line.take("kind "))
-    return takeName(line, 10, task.kind);
+    return takeName(line, 12, task.kind);
   if (line.take("operand "))
     return parseOperand(line, task.operands.emplace_back());
   if (line.take("window "))
@@ -167,7 +114,7 @@ static bool parseClause(Line &line, Task &task) {
     return task.countIncludePad = true;
   if (line.take("point "))
     return parsePoint(line, task.points.emplace_back());
-  return false;
+  return parseComputationClause(line, task.computation);
 }
 
 static Error lineError(size_t number, std::string_view found,

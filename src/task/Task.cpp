@@ -12,8 +12,9 @@ namespace tlm {
 
 std::string_view nameOf(TaskKind kind) {
   constexpr std::string_view kNames[] = {
-      "conv",        "depthwise", "matmul", "max_pool", "average_pool",
-      "global_pool", "pointwise", "copy",   "concat",   "softmax"};
+      "conv",         "depthwise",   "matmul",    "max_pool",
+      "average_pool", "global_pool", "pointwise", "copy",
+      "concat",       "softmax",     "compute",   "batch_matmul"};
   TLM_CHECK(size_t(kind) < std::size(kNames)) << int(kind);
   return kNames[size_t(kind)];
 }
@@ -61,6 +62,13 @@ double Task::flops() const {
     return countOfDims(input->type.dims);
   case TaskKind::Softmax:
     return 5 * results; // max, subtract, exp, sum, divide
+  case TaskKind::Compute: {
+    // Every node once an element, or once a step of the reduction.
+    double steps = countOfDims(computation.reductions);
+    return results * steps * double(computation.nodes.size());
+  }
+  case TaskKind::BatchMatMul:
+    return 2 * results * double(input->type.dims[2]);
   case TaskKind::Pointwise:
   case TaskKind::Copy:
   case TaskKind::Concat:
@@ -109,6 +117,8 @@ std::string Task::text() const {
       text += " b=" + floatText(point.b);
     text += '\n';
   }
+  if (kind == TaskKind::Compute)
+    text += computation.text();
   return text;
 }
 

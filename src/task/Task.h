@@ -21,12 +21,24 @@
 //               changes; the epilogue is empty)
 //   Concat      along the channel (dim 1): several Inputs, one Output
 //   Softmax     along the last dim of a Plain buffer
+//   Compute     out = `computation` of the Inputs, of any element types; loads
+//               take logical indices
+//   BatchMatMul acc[b,m,n] = sum_k x[b,m,k] * y[b,k,n]; two Inputs computed at
+//               run time or constant, each of batch B or 1; y as [.,N,K] when
+//               `transposedWeight`
+//   Normalize   along the last dim of a Plain buffer, by `norm`; then times the
+//               Weight [C] and plus the Bias [C] where they are given
+//   Attention   softmax(scale * Q K^T + mask) V per head, a Plain buffer each;
+//               Inputs Q, K, V as [B,S,heads*D], or head by head as
+//               [B,heads,S,D]; an Extra is the mask, of rank 4, broadcast to
+//               [B,heads,S,T]; Output [B,S,heads*D]
 //
 // Convolution and pooling read the padding from the border of their input
 // buffer: border >= windowBorder() on every side (checked by verify), so
 // reading at (oh*stride - padBegin + kh*dilation) is always inside the buffer.
 //
-// Operands stand in the order of their roles. MatMul's are 2-D and Plain. The
+// Operands stand in the order of their roles. MatMul's are 2-D and Plain,
+// BatchMatMul's 3-D and Plain. The
 // dims of an Extra have the output's rank, each 1 or the output's, and so have
 // those of the Input of a Pointwise task.
 //
@@ -43,13 +55,14 @@
 //   point add acc operand3
 //   point clip point0 b=6
 // Left out where they are the default: groups 1, transposed_weight,
-// count_include_pad, a=0, b=0.
+// count_include_pad, a=0, b=0. A Compute task ends with Computation::text().
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TLM_TASK_TASK_H
 #define TLM_TASK_TASK_H
 
+#include "base/Computation.h"
 #include "base/Op.h"
 #include "base/Result.h"
 #include "task/BufferType.h"
@@ -75,8 +88,26 @@ enum class TaskKind : int32_t {
   Copy = 7,
   Concat = 8,
   Softmax = 9,
+  Compute = 10,
+  BatchMatMul = 11,
+  Normalize = 12,
+  Attention = 13,
 };
 std::string_view nameOf(TaskKind kind);
+
+/// What a Normalize task divides by. Ids are append-only.
+enum class Norm : int32_t {
+  Layer = 0, ///< (x - mean) / sqrt(variance + epsilon)
+  Rms = 1,   ///< x / sqrt(mean(x^2) + epsilon)
+};
+
+/// Heads of an Attention task; key and value heads are shared by groups of
+/// query heads where there are fewer.
+struct AttentionShape {
+  int64_t heads = 0, keyHeads = 0;
+  float scale = 1;
+  bool operator==(const AttentionShape &) const = default;
+};
 
 enum class Role : int32_t {
   Input = 0,      ///< the anchor's activation operand(s)
@@ -121,9 +152,13 @@ struct Task {
   std::vector<Window>
       windows;        ///< Conv, Depthwise, MaxPool, AveragePool: {h, w}
   int64_t groups = 1; ///< Conv
-  bool transposedWeight = false; ///< MatMul
+  bool transposedWeight = false; ///< MatMul, BatchMatMul
   bool countIncludePad = false;  ///< AveragePool
   std::vector<PointOp> points;
+  Computation computation = {}; ///< Compute; its operands are the Inputs
+  Norm norm = Norm::Layer;      ///< Normalize
+  float epsilon = 0;            ///< Normalize
+  AttentionShape attention = {}; ///< Attention
 
   /// First operand of that role, or nullptr. Output always exists.
   const Operand *find(Role role) const;

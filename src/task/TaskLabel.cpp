@@ -69,6 +69,18 @@ std::string Task::label() const {
     text += operands.front().type.layout == Layout::Nhwc ? "_nhwc" : "_plain";
     text += output().type.layout == Layout::Nhwc ? "_nhwc" : "_plain";
     break;
+  case TaskKind::BatchMatMul:
+    text += '_' + joined({out[0], in[1], in[2], out[2]});
+    if (transposedWeight)
+      text += 't';
+    break;
+  case TaskKind::Compute:
+    text += imageText(out);
+    if (!computation.reductions.empty())
+      text.append("_").append(nameOf(computation.combine)) +=
+          '_' + joined(computation.reductions);
+    text += '_' + std::to_string(computation.nodes.size());
+    break;
   case TaskKind::GlobalPool:
   case TaskKind::Pointwise:
   case TaskKind::Softmax:

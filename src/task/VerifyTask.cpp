@@ -136,6 +136,10 @@ static Form formOf(TaskKind kind) {
     return {};
   case TaskKind::Copy:
     return {.points = false, .f32 = false};
+  case TaskKind::Compute:
+    return {.points = false, .f32 = false};
+  case TaskKind::BatchMatMul:
+    return {};
   case TaskKind::Concat:
   case TaskKind::Softmax:
     return {.points = false};
@@ -167,6 +171,40 @@ static std::string verifyWindows(const Task &task) {
       have.left < need.left || have.right < need.right)
     return "input border narrower than its windows read";
   return {};
+}
+
+static std::string verifyComputation(const Task &task) {
+  std::vector<DType> types;
+  std::vector<size_t> ranks;
+  for (size_t i = 0; i + 1 < task.operands.size(); ++i) {
+    types.push_back(task.operands[i].type.dtype);
+    ranks.push_back(task.operands[i].type.dims.size());
+  }
+  const Computation &computation = task.computation;
+  if (std::string broken = computation.verify(types, ranks); !broken.empty())
+    return broken;
+  if (computation.loops != task.output().type.dims)
+    return "loops are not the output's dims";
+  const ScalarNode &result = computation.nodes[size_t(computation.result)];
+  return result.dtype == task.output().type.dtype ? "" : "yields another type";
+}
+
+static std::string verifyBatchMatMul(const Task &task) {
+  for (const Operand &operand : task.operands)
+    if (operand.role != Role::Extra &&
+        (operand.type.layout != Layout::Plain || operand.type.dims.size() != 3))
+      return "needs plain batches of matrices";
+  const std::vector<int64_t> &x = task.operands[0].type.dims;
+  std::vector<int64_t> y = task.operands[1].type.dims;
+  const std::vector<int64_t> &out = task.output().type.dims;
+  if (task.transposedWeight)
+    std::swap(y[1], y[2]);
+  for (int64_t batch : {x[0], y[0]})
+    if (batch != 1 && batch != out[0])
+      return "batches do not fit";
+  return x[1] == out[1] && x[2] == y[1] && y[2] == out[2]
+             ? ""
+             : "matrix dims do not fit";
 }
 
 static std::string verifyShapes(const Task &task) {
@@ -249,13 +287,19 @@ static std::string verifyShapes(const Task &task) {
     }
     return channels == out[1] ? "" : "channels do not add up";
   }
+  case TaskKind::Compute:
+    return verifyComputation(task);
+  case TaskKind::BatchMatMul:
+    return verifyBatchMatMul(task);
   }
   return "unknown kind";
 }
 
 std::string Task::verify() const {
-  if (operands.size() < 2 || operands.front().role != Role::Input ||
-      operands.back().role != Role::Output)
+  // A Compute task may need no input: what it yields follows from the indices.
+  bool noInput = kind == TaskKind::Compute && operands.size() == 1;
+  if (operands.empty() || operands.back().role != Role::Output ||
+      (!noInput && operands.front().role != Role::Input))
     return "operands do not start with an input and end with the output";
   Form form = formOf(kind);
   int64_t counts[6] = {};
@@ -276,7 +320,9 @@ std::string Task::verify() const {
   auto count = [&counts](Role role) { return counts[size_t(role)]; };
   if (operands.back().isConstant || count(Role::Output) != 1)
     return "needs one output that is no constant";
-  if ((kind != TaskKind::Concat && count(Role::Input) != 1) ||
+  bool manyInputs = kind == TaskKind::Concat || kind == TaskKind::Compute;
+  int64_t wantedInputs = kind == TaskKind::BatchMatMul ? 2 : 1;
+  if ((!manyInputs && count(Role::Input) != wantedInputs) ||
       count(Role::Weight) != int64_t(form.weight) ||
       count(Role::Bias) > int64_t(form.bias) ||
       count(Role::InputScale) > int64_t(form.scale) ||
@@ -285,8 +331,10 @@ std::string Task::verify() const {
   if ((!form.windows && !windows.empty()) ||
       (!points.empty() && !form.points) ||
       (groups != 1 && kind != TaskKind::Conv && kind != TaskKind::Depthwise) ||
-      (transposedWeight && kind != TaskKind::MatMul) ||
-      (countIncludePad && kind != TaskKind::AveragePool))
+      (transposedWeight && kind != TaskKind::MatMul &&
+       kind != TaskKind::BatchMatMul) ||
+      (countIncludePad && kind != TaskKind::AveragePool) ||
+      (kind != TaskKind::Compute && computation != Computation{}))
     return "attributes do not fit the kind";
   if (std::string broken = verifyPoints(*this); !broken.empty())
     return broken;
