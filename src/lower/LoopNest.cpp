@@ -32,6 +32,15 @@ std::string LoopNest::open(const std::string &name, int64_t from, int64_t to,
   return variable;
 }
 
+std::string LoopNest::openBetween(const std::string &name,
+                                  const std::string &from,
+                                  const std::string &to) {
+  std::string variable = fresh(name.c_str());
+  body += cat("  scf.for ", variable, " = ", from, " to ", to, " step ",
+              indexConstant(1), " {\n");
+  return variable;
+}
+
 void LoopNest::close() { body += "  }\n"; }
 
 std::string LoopNest::index(int64_t base, const Index &terms) {
@@ -61,20 +70,20 @@ std::string LoopNest::load(const Array &array, const std::string &at,
                            int64_t lanes) {
   std::string name = fresh();
   body += lanes ? cat("    ", name, " = vector.load ", array.name, "[", at,
-                      "] : memref<", array.floats, "xf32>, vector<", lanes,
-                      "xf32>\n")
+                      "] : memref<", array.floats, "x", array.type,
+                      ">, vector<", lanes, "x", array.type, ">\n")
                 : cat("    ", name, " = memref.load ", array.name, "[", at,
-                      "] : memref<", array.floats, "xf32>\n");
+                      "] : memref<", array.floats, "x", array.type, ">\n");
   return name;
 }
 
 void LoopNest::store(const std::string &value, const Array &array,
                      const std::string &at, int64_t lanes) {
   body += lanes ? cat("    vector.store ", value, ", ", array.name, "[", at,
-                      "] : memref<", array.floats, "xf32>, vector<", lanes,
-                      "xf32>\n")
+                      "] : memref<", array.floats, "x", array.type,
+                      ">, vector<", lanes, "x", array.type, ">\n")
                 : cat("    memref.store ", value, ", ", array.name, "[", at,
-                      "] : memref<", array.floats, "xf32>\n");
+                      "] : memref<", array.floats, "x", array.type, ">\n");
 }
 
 std::string LoopNest::constant(float value, int64_t lanes) {

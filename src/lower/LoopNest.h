@@ -20,10 +20,11 @@ public:
   /// Value names carry `prefix`: several nests can share a function.
   explicit LoopNest(std::string prefix = "") : prefix(std::move(prefix)) {}
 
-  /// A flat argument: name and floats behind it.
+  /// A flat argument: name, elements behind it and their MLIR type.
   struct Array {
     std::string name;
     int64_t floats = 0;
+    std::string type = "f32";
   };
   /// Sum of variable * coefficient.
   using Index = std::vector<std::pair<std::string, int64_t>>;
@@ -32,6 +33,9 @@ public:
   std::string open(const std::string &name, int64_t extent);
   std::string open(const std::string &name, int64_t from, int64_t to,
                    int64_t step = 1);
+  /// The same between index values.
+  std::string openBetween(const std::string &name, const std::string &from,
+                          const std::string &to);
   void close();
 
   /// An index value: base + sum of the terms.
@@ -46,6 +50,8 @@ public:
              const std::string &at, int64_t lanes = 0);
   std::string constant(float value, int64_t lanes = 0);
   std::string fresh(const char *stem = "v");
+  /// Operations in front of the loops, such as another emitter's constants.
+  void prepend(const std::string &ops) { header = ops + header; }
   /// Appends ready-made operations.
   void raw(const std::string &ops) { body += ops; }
 

@@ -6,6 +6,18 @@ using namespace tlm;
 
 std::string tlm::argumentName(int operand) { return cat("%a", operand); }
 
+std::string tlm::memoryType(DType dtype) {
+  switch (dtype) {
+  case DType::F32:
+  case DType::F16:
+  case DType::F64:
+  case DType::BF16:
+    return std::string(nameOf(dtype));
+  default:
+    return cat("i", 8 * sizeOf(dtype));
+  }
+}
+
 BalancedTiles tlm::balancedTiles(int64_t extent, int64_t most) {
   int64_t tiles = (extent + most - 1) / most;
   int64_t size = extent / tiles, rest = extent % tiles;
@@ -39,19 +51,29 @@ std::vector<int64_t> Payload::argumentFloats(const Task &task) const {
     floats.push_back(packings[i] ? packings[i]->elementCount()
                                  : task.operands[i].type.elementCount());
   floats.push_back(scratchFloats);
-  floats.push_back(workerFloats);
+  floats.push_back(workerFloats * 4 / int64_t(sizeOf(workerType)));
   return floats;
+}
+
+std::vector<std::string> Payload::argumentTypes(const Task &task) const {
+  std::vector<std::string> types;
+  for (const Operand &operand : task.operands)
+    types.push_back(memoryType(operand.type.dtype));
+  types.push_back("f32");
+  types.push_back(memoryType(workerType));
+  return types;
 }
 
 std::string Payload::payloadText(const Task &task) const {
   std::vector<int64_t> floats = argumentFloats(task);
+  std::vector<std::string> types = argumentTypes(task);
   std::vector<std::string> arguments;
   for (size_t i = 0; i < floats.size(); ++i) {
     std::string name = i < task.operands.size()    ? argumentName(int(i))
                        : i == task.operands.size() ? "%scratch"
                                                    : "%worker";
     arguments.push_back(
-        cat(name, ": memref<", floats[i], "xf32> {llvm.noalias}"));
+        cat(name, ": memref<", floats[i], "x", types[i], "> {llvm.noalias}"));
   }
   arguments.push_back("%chunk: index");
   std::string text;

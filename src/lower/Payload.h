@@ -8,7 +8,8 @@
 //   mlir-opt kernel.mlir --transform-interpreter
 //
 // Every stage function has the same arguments: one flat memref per operand of
-// the task, then %scratch (shared), %worker (the worker's own), %chunk. A view
+// the task, then %scratch (shared), %worker (the worker's own), %chunk.
+// Elements have the operand's type: integers are signless, bool is i8. A view
 // of an operand is a reinterpret_cast with strides of our choosing: overlapping
 // windows make a convolution a plain contraction without any copy.
 //
@@ -43,6 +44,8 @@ struct Payload {
   std::vector<std::optional<Packing>> packings; ///< per operand
   int64_t scratchFloats = 0;
   int64_t workerFloats = 0;
+  /// Element type of %worker; its size stays workerFloats * 4 bytes.
+  DType workerType = DType::F32;
   int64_t maxParallelism = 1;
   /// Loops as written: let LLVM vectorise them.
   bool autoVectorize = false;
@@ -52,8 +55,10 @@ struct Payload {
   std::string scriptText() const;
   /// Both, in a module that plain mlir-opt accepts.
   std::string moduleText(const Task &task) const;
-  /// Floats behind argument i (operands, scratch, worker).
+  /// Elements behind argument i (operands, scratch, worker).
   std::vector<int64_t> argumentFloats(const Task &task) const;
+  /// The MLIR types of the same elements.
+  std::vector<std::string> argumentTypes(const Task &task) const;
 };
 
 /// What a template works with.
@@ -72,7 +77,11 @@ Result<Payload> windowTemplate(const TemplateInput &input);
 Result<Payload> globalPoolTemplate(const TemplateInput &input);
 Result<Payload> pointwiseTemplate(const TemplateInput &input);
 Result<Payload> copyTemplate(const TemplateInput &input);
+Result<Payload> softmaxTemplate(const TemplateInput &input);
+Result<Payload> normalizeTemplate(const TemplateInput &input);
+Result<Payload> attentionTemplate(const TemplateInput &input);
 Result<Payload> plainTemplate(const TemplateInput &input);
+Result<Payload> computeTemplate(const TemplateInput &input);
 
 /// Emits a strided view `name` (memref) and `name`_t (tensor) of argument
 /// `argument` of `floats` elements. `offset` is an affine expression of d0 =
@@ -88,6 +97,9 @@ ViewText view(const std::string &name, const std::string &argument,
 
 /// "%a3".
 std::string argumentName(int operand);
+
+/// The MLIR type of an element in memory.
+std::string memoryType(DType dtype);
 
 /// Splits `extent` into parts of at most `most`, sizes differing by at most
 /// one: `count1` tiles of `size1`, then tiles of `size2` (0 when it divides).

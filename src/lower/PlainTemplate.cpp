@@ -45,6 +45,10 @@ public:
       return concat();
     case TaskKind::Softmax:
       return softmax();
+    case TaskKind::BatchMatMul:
+      return batchMatmul();
+    case TaskKind::Compute: // has a template of its own
+      break;
     }
     return makeError("no plain form");
   }
@@ -53,9 +57,10 @@ private:
   using Array = LoopNest::Array;
   Array array(int operand) {
     size_t i = size_t(operand);
-    return {argumentName(operand), payload.packings[i]
-                                       ? payload.packings[i]->elementCount()
-                                       : task.operands[i].type.elementCount()};
+    return {argumentName(operand),
+            payload.packings[i] ? payload.packings[i]->elementCount()
+                                : task.operands[i].type.elementCount(),
+            memoryType(task.operands[i].type.dtype)};
   }
   Array accumulators() { return {"%worker", payload.workerFloats}; }
 
@@ -115,6 +120,7 @@ private:
 
   Result<Payload> convolution();
   Result<Payload> matmul();
+  Result<Payload> batchMatmul();
   Result<Payload> pool();
   Result<Payload> globalPool();
   Result<Payload> elementwise();
@@ -131,8 +137,10 @@ private:
 } // namespace
 
 Result<Payload> tlm::plainTemplate(const TemplateInput &input) {
+  if (input.task.kind == TaskKind::Compute)
+    return computeTemplate(input);
   for (const Operand &operand : input.task.operands)
-    if (operand.type.dtype != DType::F32)
+    if (operand.type.dtype != DType::F32 && input.task.kind != TaskKind::Copy)
       return makeError(cat("plain: ", nameOf(operand.type.dtype),
                            " operands have no kernel yet"));
   return PlainBuilder(input).build();
@@ -286,6 +294,49 @@ Result<Payload> PlainBuilder::matmul() {
   finish(nest.load(accumulators(), last), {"%chunk", last});
   nest.close();
   return done(out.dims[0]);
+}
+
+// One chunk a row of one batch's result.
+Result<Payload> PlainBuilder::batchMatmul() {
+  const BufferType &x = task.operands[0].type, &y = task.operands[1].type;
+  const std::vector<int64_t> &out = task.output().type.dims;
+  int64_t rows = out[1], columns = out[2], depth = x.dims[2];
+  int64_t xBatch = x.dims[0] == 1 ? 0 : rows * depth;
+  int64_t yBatch = y.dims[0] == 1 ? 0 : columns * depth;
+  int64_t depthStride = task.transposedWeight ? 1 : columns;
+  int64_t columnStride = task.transposedWeight ? depth : 1;
+  payload.workerFloats = columns;
+  std::string b = nest.affine(cat("d0 floordiv ", rows), {"%chunk"});
+  std::string m = nest.affine(cat("d0 mod ", rows), {"%chunk"});
+  std::string first = nest.open("n", columns);
+  nest.store(nest.constant(0.0f), accumulators(), first);
+  nest.close();
+  // The loop along contiguous elements of y is the inner one.
+  bool columnsInside = columnStride == 1;
+  std::string outer =
+      columnsInside ? nest.open("k", depth) : nest.open("n", columns);
+  std::string inner =
+      columnsInside ? nest.open("n", columns) : nest.open("k", depth);
+  const std::string &k = columnsInside ? outer : inner;
+  const std::string &n = columnsInside ? inner : outer;
+  std::string p =
+      nest.load(array(0), nest.index(0, {{b, xBatch}, {m, depth}, {k, 1}}));
+  std::string q = nest.load(
+      array(1),
+      nest.index(0, {{b, yBatch}, {k, depthStride}, {n, columnStride}}));
+  std::string old = nest.load(accumulators(), n);
+  std::string product = nest.fresh(), sum = nest.fresh();
+  const char *flags = columnsInside ? "contract" : "contract,reassoc";
+  nest.raw(cat("    ", product, " = arith.mulf ", p, ", ", q, " fastmath<",
+               flags, "> : f32\n    ", sum, " = arith.addf ", old, ", ",
+               product, " fastmath<", flags, "> : f32\n"));
+  nest.store(sum, accumulators(), n);
+  nest.close();
+  nest.close();
+  std::string last = nest.open("n", columns);
+  finish(nest.load(accumulators(), last), {b, m, last});
+  nest.close();
+  return done(out[0] * rows);
 }
 
 Result<Payload> PlainBuilder::pool() {
