@@ -10,3 +10,4 @@ config.environment["PATH"] = os.pathsep.join(
 config.substitutions.append(("%python", config.python))
 # Writes the small network of test/e2e/models.py.
 config.substitutions.append(("%models", config.tlm_source + "/test/e2e/models.py"))
+config.substitutions.append(("%source", config.tlm_source))

@@ -8,8 +8,8 @@ using namespace tlm;
 
 std::span<const OnnxOperator> tlm::onnxOperators() {
   static const OnnxOperator table[] = {
-#define TLM_ONNX_OP(opType, minInputs, maxInputs, function)                    \
-  {#opType, minInputs, maxInputs, function},
+#define TLM_ONNX_OP(opType, since, minInputs, maxInputs, function, limits)     \
+  {#opType, since, minInputs, maxInputs, function, limits},
 #include "import/Operators.def"
   };
   return table;

@@ -16,9 +16,11 @@ using ImportFunction = Status (*)(NodeImporter &);
 
 struct OnnxOperator {
   std::string_view opType;
+  int since; ///< first opset with it, 7 when older
   int minInputs;
   int maxInputs; ///< -1: any number
   ImportFunction import;
+  std::string_view limits; ///< the forms that are taken; empty: all of f32
 };
 
 /// All of Operators.def, in its order.

@@ -39,6 +39,13 @@ def model_inputs(session, seed):
             for i in session.get_inputs()}
 
 
+def image_inputs(session, seed):
+    """As images scaled to [0,1)."""
+    rng = np.random.default_rng(seed)
+    return {i.name: rng.random(tuple(int(d) for d in i.shape), dtype=np.float32)
+            for i in session.get_inputs()}
+
+
 def fed(name):
     return name + "//fed"
 
@@ -106,9 +113,10 @@ def largest_difference(a, b):
     return float(np.max(np.abs(a.astype(np.float64) - b), initial=0))
 
 
-def check(model, artifact, threads, folder):
+def check(model, artifact, threads, folder, draw=model_inputs):
+    """(rows, names of boundaries that onnxruntime does not have) on two inputs of `draw`."""
     plain = session_with(model, [], threads, folder)
-    x = [model_inputs(plain, seed) for seed in (0, 1)]
+    x = [draw(plain, seed) for seed in (0, 1)]
     mine = [tlm_run(artifact, x[i], threads, folder, i) for i in (0, 1)]
     outputs = [o.name for o in plain.get_outputs()]
     session = session_with(model, list(mine[0][1]), threads, folder)
@@ -143,6 +151,26 @@ def check(model, artifact, threads, folder):
     return rows, missing
 
 
+def summary(rows, missing):
+    """What the rows come to; `ok` is the verdict."""
+    outputs = [r for r in rows if r["kind"] == "output"]
+    relative = [r["error"] / r["largest"] for r in rows if r.get("largest")]
+    return dict(
+        ok=all(r["ok"] for r in rows) and not missing and bool(outputs) and len(rows) > len(outputs),
+        boundaries=(len(rows) - len(outputs)) // 2, outputs=len(outputs) // 2,
+        worst=max(relative, default=0),
+        worst_output=max((r["error"] / r["largest"] for r in outputs if r.get("largest")), default=0),
+        from_input=max((r["from_input"] / r["largest"] for r in rows if "from_input" in r), default=0),
+        of_change=max((r["error"] / r["change"] for r in outputs if r.get("change")), default=0))
+
+
+def print_bad(rows, missing):
+    for row in [r for r in rows if not r["ok"]][:10]:
+        print(f"{row['kind']} {row['name']} (input {row['input']}): {row['text']}")
+    if missing:
+        print(f"{len(missing)} boundaries are no value of the ONNX graph: {' '.join(missing[:5])}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("model")
@@ -158,25 +186,17 @@ def main():
             tlm("compile", arguments.model, "-o", artifact, "--threads", arguments.threads, "-q")
         rows, missing = check(arguments.model, artifact, arguments.threads, folder)
 
-    bad = [r for r in rows if not r["ok"]]
-    for row in bad[:10]:
-        print(f"{row['kind']} {row['name']} (input {row['input']}): {row['text']}")
-    if missing:
-        print(f"{len(missing)} boundaries are no value of the ONNX graph: {' '.join(missing[:5])}")
-    outputs = [r for r in rows if r["kind"] == "output"]
-    good = not bad and not missing and bool(outputs) and len(rows) > len(outputs)
-    worst = max((r["error"] / r["largest"] for r in rows if r.get("largest")), default=0)
-    amplified = max((r["from_input"] / r["largest"] for r in rows if "from_input" in r), default=0)
-    worst_change = max((r["error"] / r["change"] for r in outputs if r.get("change")), default=0)
+    print_bad(rows, missing)
+    result = summary(rows, missing)
     if arguments.json:
         pathlib.Path(arguments.json).write_text(json.dumps(
-            dict(model=arguments.model, ok=good, rows=rows, missing=missing,
+            dict(model=arguments.model, **result, rows=rows, missing=missing,
                  onnxruntime=onnxruntime.__version__), indent=1))
     print(f"against onnxruntime {onnxruntime.__version__}: {pathlib.Path(arguments.model).name}, "
-          f"{(len(rows) - len(outputs)) // 2} boundaries and {len(outputs) // 2} outputs, two inputs: "
-          f"worst error {worst:.1e} of the largest value ({amplified:.1e} from the input on), outputs {worst_change:.1e} of the change "
-          f"-> {'OK' if good else 'FAILED'}")
-    return 0 if good else 1
+          f"{result['boundaries']} boundaries and {result['outputs']} outputs, two inputs: "
+          f"worst error {result['worst']:.1e} of the largest value ({result['from_input']:.1e} from the input on), "
+          f"outputs {result['of_change']:.1e} of the change -> {'OK' if result['ok'] else 'FAILED'}")
+    return 0 if result["ok"] else 1
 
 
 if __name__ == "__main__":

@@ -55,6 +55,13 @@ def prepare(folder):
     np.save(folder / "shape.npy", np.zeros((1, 3, 16, 32), np.float32))
     np.save(folder / "dtype.npy", np.zeros((1, 3, 32, 32), np.float64))
     np.save(folder / "expected.npy", np.full((1, 10), 1e6, np.float32))
+    (folder / "no_data").mkdir()
+    (folder / "text_data").mkdir()
+    (folder / "text_data/input_0.pb").write_text("this is no tensor\n")
+    (folder / "half_data/test_data_set_0").mkdir(parents=True)
+    tensor = onnx.numpy_helper.from_array(np.zeros((1, 3, 32, 32), np.float32), "x")
+    (folder / "half_data/test_data_set_0/input_0.pb").write_bytes(tensor.SerializeToString())
+    (folder / "report.json").write_text('{"command": "bench"}')
     (folder / "cut.npy").write_bytes((folder / "good.npy").read_bytes()[:1000])
 
 
@@ -99,6 +106,21 @@ CASES = [
     ("bad percentile", "bench {d}/small.so --percentile 101 -n 1 --warmup 0", 2, ["percentile"]),
     ("verify a missing model", "verify {d}/no.onnx", 1, ["no.onnx"]),
     ("verify with no tolerance", "verify {d}/small.onnx {d}/small.so --rtol 0 --atol 0", 3, ["first difference"]),
+    ("test data that is not there", "run {d}/small.so --test-data {d}/none", 1, ["none"]),
+    ("test data without tensors", "run {d}/small.so --test-data {d}/no_data", 1, ["no_data", "input_0.pb"]),
+    ("test data that is no tensor", "run {d}/small.so --test-data {d}/text_data", 1, ["input_0.pb", "TensorProto"]),
+    ("test data without outputs", "verify {d}/small.onnx {d}/small.so --test-data {d}/half_data", 1,
+     ["test_data_set_0", "output_*.pb"]),
+    ("test data and an input", "run {d}/small.so --test-data {d}/no_data --input random", 2, ["--input"]),
+    ("a level too high", "compile {d}/small.onnx -O4", 2, ["-O"]),
+    ("approx of another word", "compile {d}/small.onnx --approx=maybe", 2, ["maybe", "off"]),
+    ("a mode of another word", "bench {d}/small.so --mode=speed", 2, ["speed", "throughput"]),
+    ("no streams", "bench {d}/small.so --streams 0", 2, ["--streams"]),
+    ("a trace into no folder", "bench {d}/small.so -n 1 --warmup 0 --trace {d}/none/t.json", 1, ["none"]),
+    ("compare a missing file", "compare {d}/none.json {d}/report.json", 1, ["none.json"]),
+    ("compare a text file", "compare {d}/text.onnx {d}/report.json", 1, ["text.onnx", "JSON"]),
+    ("compare another report", "compare {d}/report.json {d}/report.json", 1, ["report.json", "tlm bench"]),
+    ("selftest of a foreign feature", "selftest --mattr=+xop", 4, ["xop"]),
     ("inspect a text file", "inspect {d}/text.onnx", 1, ["text.onnx"]),
     ("flags before the model", "run --input x=@{d}/good.npy --output - {d}/small.so", 0, []),
     ("dynamic dims, given by --dim", "compile {d}/dynamic.onnx --dim batch=2 -o {d}/fine.so", 0, []),

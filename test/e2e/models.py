@@ -1,6 +1,6 @@
 """Small networks for the end-to-end tests, made on the spot: nothing to download.
 
-usage: models.py OUT.onnx       writes small_cnn
+usage: models.py OUT.onnx [--size 32]       writes small_cnn
 """
 import os
 import pathlib
@@ -85,4 +85,4 @@ def run_tlm(*arguments, expect=0, environment=None):
 
 
 if __name__ == "__main__":
-    small_cnn(sys.argv[1])
+    small_cnn(sys.argv[1], int(sys.argv[3]) if sys.argv[2:3] == ["--size"] else 32)

@@ -1,5 +1,6 @@
 //===- BenchCommand.cpp - tlm bench ---------------------------------------===//
 
+#include "Callers.h"
 #include "Commands.h"
 #include "Flags.h"
 #include "LoadedModel.h"
@@ -7,72 +8,87 @@
 #include "Profile.h"
 #include "Report.h"
 #include "Statistics.h"
+#include "Trace.h"
+#include "base/AtomicFile.h"
 #include "target/Target.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <memory>
 
 namespace tlm {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 /// Above this the spread is worth a warning, as trtexec does.
 constexpr double kNoisyPercent = 2.5;
+/// A profile is medians over so many runs, or less when they take long.
+constexpr size_t kProfiledRuns = 200;
+constexpr double kProfiledMs = 1e3;
+/// Of each caller, in a trace: the first one shows what is cold.
+constexpr int kTracedRuns = 3;
 
 struct Options {
-  std::string model, warmup = "200ms", duration;
-  int64_t iterations = 0;
+  std::string model, warmup = "200ms", duration, mode = "latency", trace;
+  int64_t iterations = 0, streams = 0;
   std::vector<double> percentiles{90, 95, 99};
   LoadOptions load;
   bool profile = false;
   InputFlags inputs;
 };
 
-double msSince(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin)
-      .count();
-}
-
 /// "200ms" is a time, "10" a count of runs.
-Status warmUp(const std::string &text, LoadedModel &model,
-              const std::vector<HostTensor> &inputs,
-              std::vector<HostTensor> &outputs) {
+Status warmUp(const std::string &text, Callers &callers) {
   bool isCount = text.find_first_not_of("0123456789") == std::string::npos;
   TLM_TRY(double amount, parseDuration(text));
-  auto begin = Clock::now();
-  for (int64_t i = 0;
-       isCount ? double(i) < amount : msSince(begin) < amount * 1e3; ++i)
-    TLM_TRY_STATUS(model.run(inputs, outputs));
+  StopRule rule;
+  if (isCount)
+    rule.iterations = int64_t(amount);
+  else
+    rule.seconds = amount;
+  TLM_TRY([[maybe_unused]] Samples samples, callers.run(rule));
   return success();
 }
 
-/// Runs until both the iterations and the duration are reached.
-Result<std::vector<double>> measure(const Options &options, LoadedModel &model,
-                                    const std::vector<HostTensor> &inputs,
-                                    std::vector<HostTensor> &outputs) {
+Result<StopRule> stopRule(const Options &options) {
   bool onlyCount = options.iterations > 0 && options.duration.empty();
-  TLM_TRY(double duration,
+  StopRule rule;
+  TLM_TRY(rule.seconds,
           parseDuration(onlyCount                  ? "0"
                         : options.duration.empty() ? "3s"
                                                    : options.duration));
-  int64_t iterations = options.iterations         ? options.iterations
-                       : options.duration.empty() ? 10
-                                                  : 1;
-  std::vector<double> ms;
-  auto begin = Clock::now();
-  while (int64_t(ms.size()) < iterations || msSince(begin) < duration * 1e3) {
-    auto start = Clock::now();
-    TLM_TRY_STATUS(model.run(inputs, outputs));
-    ms.push_back(msSince(start));
-  }
-  return ms;
+  rule.iterations = options.iterations         ? options.iterations
+                    : options.duration.empty() ? 10
+                                               : 1;
+  return rule;
 }
 
-Status bench(const Options &options, const GlobalOptions &global) {
+/// One caller with all threads, or a caller a CPU with one thread each; what
+/// was given stands.
+void applyMode(Options &options) {
+  if (options.mode != "throughput") {
+    options.streams = std::max<int64_t>(options.streams, 1);
+    return;
+  }
+  if (options.load.threads == 0)
+    options.load.threads = 1;
+  if (options.streams == 0)
+    options.streams = std::max<int64_t>(1, usableCpus() / options.load.threads);
+}
+
+Status writeTrace(const std::string &path, const LoadedModel &model,
+                  Callers &callers) {
+  Trace trace(model, callers.count());
+  std::vector<StepHook> hooks;
+  for (size_t caller = 0; caller < callers.count(); ++caller)
+    hooks.push_back(trace.hook(caller));
+  TLM_TRY_STATUS(callers.runTogether(
+      kTracedRuns, hooks, [&](size_t caller) { trace.endRun(caller); }));
+  return writeFileAtomically(path, trace.text());
+}
+
+Status bench(Options options, const GlobalOptions &global) {
+  applyMode(options);
   TLM_TRY(std::unique_ptr<LoadedModel> model,
           LoadedModel::open(options.model, options.load));
   TLM_TRY(std::vector<HostTensor> inputs,
@@ -81,25 +97,33 @@ Status bench(const Options &options, const GlobalOptions &global) {
     if (!(percent >= 0 && percent <= 100))
       return makeError("--percentile: expected numbers from 0 to 100", {},
                        ErrorCode::Usage);
-  std::vector<HostTensor> outputs;
-  TLM_TRY_STATUS(warmUp(options.warmup, *model, inputs, outputs));
-  auto begin = Clock::now();
-  TLM_TRY(std::vector<double> ms, measure(options, *model, inputs, outputs));
-  double seconds = msSince(begin) / 1e3;
+  TLM_TRY(StopRule rule, stopRule(options));
+  TLM_TRY(Callers callers,
+          Callers::make(*model, inputs, size_t(options.streams)));
+  TLM_TRY_STATUS(warmUp(options.warmup, callers));
+  TLM_TRY(Samples samples, callers.run(rule));
+  const std::vector<double> &ms = samples.ms;
   Statistics s = summarise(ms, options.percentiles);
 
-  int threads = options.load.threads ? options.load.threads : int(usableCpus());
-  double peak = measurePeakGflops(threads);
-  double gflops = model->flops() / s.median / 1e6;
+  int64_t threads = options.load.threads ? options.load.threads : usableCpus();
+  threads = std::min(threads * options.streams, usableCpus());
+  double peak = measurePeakGflops(int(threads));
+  bool alone = options.streams == 1;
+  double throughput =
+      alone ? 1e3 / s.mean : double(ms.size()) / samples.seconds;
+  double gflops = model->flops() / 1e9 * (alone ? 1e3 / s.median : throughput);
   std::printf("latency ms   min %.3f  median %.3f  mean %.3f", s.min, s.median,
               s.mean);
   for (size_t i = 0; i < s.percentiles.size(); ++i)
     std::printf("  p%g %.3f", options.percentiles[i], s.percentiles[i]);
   std::printf("  max %.3f   (n=%zu, %.1f s, cov %.1f %%)\n", s.max, ms.size(),
-              seconds, s.variationPercent);
+              samples.seconds, s.variationPercent);
   std::printf("throughput   %.1f /s     arithmetic %.0f GFLOP/s = %.0f %% of "
-              "measured peak\n",
-              1e3 / s.mean, gflops, 100 * gflops / peak);
+              "measured peak",
+              throughput, gflops, 100 * gflops / peak);
+  if (!alone)
+    std::printf("     %lld callers", static_cast<long long>(options.streams));
+  std::printf("\n");
 
   nlohmann::json report = newReport("bench");
   report["model"] = {{"path", options.model},
@@ -107,6 +131,8 @@ Status bench(const Options &options, const GlobalOptions &global) {
                      {"outputs", signatureJson(model->outputs())},
                      {"flops", model->flops()}};
   report["config"] = {{"threads", options.load.threads},
+                      {"streams", options.streams},
+                      {"mode", options.mode},
                       {"warmup", options.warmup},
                       {"iterations", options.iterations},
                       {"duration", options.duration},
@@ -121,7 +147,7 @@ Status bench(const Options &options, const GlobalOptions &global) {
     report["latency_ms"][name] = s.percentiles[i];
   }
   report["samples"] = ms;
-  report["throughput"] = 1e3 / s.mean;
+  report["throughput"] = throughput;
   report["gflops"] = gflops;
   report["peak_gflops"] = peak;
   report["warnings"] = nlohmann::json::array();
@@ -131,15 +157,18 @@ Status bench(const Options &options, const GlobalOptions &global) {
   };
   if (options.profile) {
     Profile profile(*model);
-    auto profileBegin = Clock::now();
-    for (size_t i = 0; i < std::min<size_t>(ms.size(), 200) &&
-                       (i == 0 || msSince(profileBegin) < 1e3);
-         ++i) {
+    std::vector<HostTensor> outputs;
+    double budgetMs = kProfiledMs;
+    for (size_t i = 0; i < std::min(ms.size(), kProfiledRuns); ++i) {
       TLM_TRY_STATUS(model->run(inputs, outputs, profile.hook()));
+      if ((budgetMs -= s.median) < 0)
+        break;
     }
     std::fputs(profile.table(peak).c_str(), stdout);
     report["kernels"] = profile.json(peak);
   }
+  if (!options.trace.empty())
+    TLM_TRY_STATUS(writeTrace(options.trace, *model, callers));
   if (s.variationPercent > kNoisyPercent)
     warning("times vary by " + std::to_string(int(s.variationPercent)) +
             " %; results may drift");
@@ -164,10 +193,22 @@ Action addBench(CLI::App &app, const GlobalOptions &global) {
       ->check(CLI::PositiveNumber);
   app.add_option("--duration", options->duration,
                  "time at least, as 3s; it stops when both are reached");
+  app.add_option("--mode", options->mode,
+                 "latency: one caller with all threads; throughput: a caller "
+                 "for every CPU, with one thread each")
+      ->check(CLI::IsMember({"latency", "throughput"}))
+      ->capture_default_str();
+  app.add_option("--streams", options->streams,
+                 "parallel callers, each with a context of its own (default: "
+                 "by --mode)")
+      ->check(CLI::Range(1, 1024));
   app.add_option("--percentile", options->percentiles, "as 50,90,99")
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_flag("--profile", options->profile, "print a table of kernels");
+  app.add_option("--trace", options->trace,
+                 "write a few runs for chrome://tracing or ui.perfetto.dev")
+      ->type_name("FILE");
   return [options, &global] { return bench(*options, global); };
 }
 

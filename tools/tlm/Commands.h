@@ -15,7 +15,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+} // namespace CLI
 
 namespace tlm {
 
@@ -37,6 +38,9 @@ Action addRun(CLI::App &app, const GlobalOptions &global);
 Action addBench(CLI::App &app, const GlobalOptions &global);
 Action addVerify(CLI::App &app, const GlobalOptions &global);
 Action addInspect(CLI::App &app, const GlobalOptions &global);
+Action addCompare(CLI::App &app, const GlobalOptions &global);
+Action addOps(CLI::App &app, const GlobalOptions &global);
+Action addSelftest(CLI::App &app, const GlobalOptions &global);
 
 /// "warning: ..." on stderr, unless quiet.
 void warn(const GlobalOptions &global, const std::string &message);

@@ -55,11 +55,20 @@ void CompileFlags::add(CLI::App &app) {
   app.add_option("--threads", threads,
                  "threads that schedules are made for (default: usable CPUs)")
       ->check(CLI::Range(1, 1024));
-  app.add_option(
-         "--schedules", schedules,
-         "default, or plain: loops as written, a second path to compare "
-         "with")
-      ->check(CLI::IsMember({"default", "plain"}))
+  app.add_option("-O", level,
+                 "0: plain schedules, quick to read and slow to run; 1 to 3: "
+                 "the default ones, all the same today")
+      ->check(CLI::Range(0, 3))
+      ->type_name("LEVEL")
+      ->capture_default_str();
+  app.add_option("--schedules", schedules,
+                 "default, or plain: loops as written, a second path to "
+                 "compare with (default: by -O)")
+      ->check(CLI::IsMember({"default", "plain"}));
+  app.add_option("--approx", approximate,
+                 "on allows algorithms with a stated error (Winograd: 1e-5 of "
+                 "the output's largest value), off excludes them")
+      ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
   app.add_option("--jobs", jobs, "threads that compile (default: usable CPUs)")
       ->check(CLI::Range(1, 1024));
@@ -70,7 +79,9 @@ CompileFlags::options(const std::string &modelPath) const {
   CompileOptions options;
   options.modelPath = modelPath;
   options.jobs = jobs;
-  options.plainSchedules = schedules == "plain";
+  options.plainSchedules =
+      schedules.empty() ? level == 0 : schedules == "plain";
+  options.schedule.approximate = approximate == "on";
   for (const std::string &shape : shapes) {
     TLM_TRY(ShapeOverride parsed, parseShape(shape));
     options.import.shapes.push_back(std::move(parsed));
@@ -116,6 +127,15 @@ void ToleranceFlags::add(CLI::App &app) {
   app.add_option("--atol", tolerance.atol,
                  "absolute tolerance (default by type, f32 1e-4 of the largest "
                  "value)");
+}
+
+CLI::Option *addTestData(CLI::App &app, std::string &folder) {
+  return app
+      .add_option("--test-data", folder,
+                  "an ONNX test_data_set folder, or a folder of them: inputs "
+                  "from input_*.pb, outputs compared with output_*.pb; exit 3 "
+                  "when they differ")
+      ->type_name("DIR");
 }
 
 bool runsHere(const Target &target, std::string *missing) {

@@ -14,7 +14,7 @@
 namespace tlm {
 
 /// How a model is compiled: --shape, --dim, --mcpu, --mattr, --threads,
-/// --schedules, --jobs.
+/// --schedules, --approx, -O, --jobs.
 class CompileFlags {
 public:
   void add(CLI::App &app);
@@ -22,8 +22,8 @@ public:
 
 private:
   std::vector<std::string> shapes, dims, features;
-  std::string cpu = "host", schedules = "default";
-  int64_t threads = 0, jobs = 0;
+  std::string cpu = "host", schedules, approximate = "on";
+  int64_t threads = 0, jobs = 0, level = 2;
 };
 
 /// --input and --seed.
@@ -43,6 +43,9 @@ struct ToleranceFlags {
 
   void add(CLI::App &app);
 };
+
+/// --test-data.
+CLI::Option *addTestData(CLI::App &app, std::string &folder);
 
 /// Whether this machine has every feature of `target`; else the missing one.
 bool runsHere(const Target &target, std::string *missing = nullptr);

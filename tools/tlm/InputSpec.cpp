@@ -57,17 +57,6 @@ Result<size_t> findTensor(const std::vector<TensorSpec> &signature,
                    "'; it has: " + namesOf(signature));
 }
 
-Status checkType(const TensorSpec &spec, const HostTensor &tensor) {
-  bool same =
-      tensor.dtype == spec.dtype && tensor.dims.size() == spec.dims.size();
-  for (size_t i = 0; same && i < spec.dims.size(); ++i)
-    same = spec.dims[i] < 0 || spec.dims[i] == tensor.dims[i];
-  if (same)
-    return success();
-  return makeError("input '" + spec.name + "' is " + tensor.typeText() +
-                   ", the model wants " + spec.typeText());
-}
-
 Result<HostTensor> readRaw(const TensorSpec &spec, const std::string &source) {
   size_t colon = source.find(':');
   size_t equals = source.find("=@");
@@ -120,6 +109,17 @@ Result<HostTensor> pick(std::vector<HostTensor> tensors,
 }
 
 } // namespace
+
+Status checkType(const TensorSpec &spec, const HostTensor &tensor) {
+  bool same =
+      tensor.dtype == spec.dtype && tensor.dims.size() == spec.dims.size();
+  for (size_t i = 0; same && i < spec.dims.size(); ++i)
+    same = spec.dims[i] < 0 || spec.dims[i] == tensor.dims[i];
+  if (same)
+    return success();
+  return makeError("input '" + spec.name + "' is " + tensor.typeText() +
+                   ", the model wants " + spec.typeText());
+}
 
 std::string TensorSpec::typeText() const {
   std::string text(nameOf(dtype));

@@ -40,6 +40,9 @@ makeInputs(const std::vector<TensorSpec> &signature,
            const std::vector<std::string> &specs, uint64_t seed,
            std::vector<std::string> *filled = nullptr);
 
+/// Whether `tensor` may be the input `spec`; else an error with both types.
+Status checkType(const TensorSpec &spec, const HostTensor &tensor);
+
 /// "1x3x224x224" or "[1,3,224,224]"; "?" and "-1" are -1.
 Result<std::vector<int64_t>> parseDims(const std::string &text);
 

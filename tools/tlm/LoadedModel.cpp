@@ -73,8 +73,7 @@ LoadedModel::open(const std::string &path, const LoadOptions &options) {
   native.poison_arena = options.poisonArena;
   TLM_TRY_STATUS(
       loaded->checked(library.api->model_open(&native, &loaded->model)));
-  TLM_TRY_STATUS(loaded->checked(
-      library.api->context_create(loaded->model, &loaded->context)));
+  TLM_TRY_STATUS(loaded->reserveCallers(1));
   TLM_TRY_STATUS(loaded->readSignature());
   return loaded;
 }
@@ -87,12 +86,21 @@ Result<std::string> LoadedModel::readManifest(const std::string &path) {
 }
 
 LoadedModel::~LoadedModel() {
-  if (context)
+  for (tlm_context *context : contexts)
     api->context_destroy(context);
   if (model)
     api->model_close(model);
   if (library)
     dlclose(library);
+}
+
+Status LoadedModel::reserveCallers(size_t count) {
+  while (contexts.size() < count) {
+    tlm_context *context = nullptr;
+    TLM_TRY_STATUS(checked(api->context_create(model, &context)));
+    contexts.push_back(context);
+  }
+  return success();
 }
 
 std::string LoadedModel::manifest() const { return text(api->manifest()); }
@@ -132,8 +140,9 @@ Status LoadedModel::readSignature() {
 }
 
 Status LoadedModel::run(const std::vector<HostTensor> &inputs,
-                        std::vector<HostTensor> &outputs,
-                        const StepHook &hook) {
+                        std::vector<HostTensor> &outputs, const StepHook &hook,
+                        size_t caller) {
+  TLM_CHECK(caller < contexts.size()) << "caller " << caller;
   if (outputs.empty())
     for (const TensorSpec &spec : outputSpecs) {
       if (!checkedCount(spec.dims))
@@ -161,12 +170,13 @@ Status LoadedModel::run(const std::vector<HostTensor> &inputs,
   if (hook) {
     options.step_hook = [](void *user, tlm_context *context, int32_t step,
                            int64_t begin, int64_t end) {
-      (*static_cast<const StepHook *>(user))(context, step, end - begin);
+      (*static_cast<const StepHook *>(user))(context, step, begin, end);
     };
     options.step_hook_user = const_cast<StepHook *>(&hook);
   }
-  return checked(api->run(context, in.data(), int32_t(in.size()), out.data(),
-                          int32_t(out.size()), hook ? &options : nullptr));
+  return checked(api->run(contexts[caller], in.data(), int32_t(in.size()),
+                          out.data(), int32_t(out.size()),
+                          hook ? &options : nullptr));
 }
 
 Result<HostTensor> LoadedModel::stepOutput(tlm_context *context,
@@ -204,14 +214,15 @@ runKeepingSteps(LoadedModel &model, const std::vector<HostTensor> &inputs,
                 std::vector<HostTensor> &outputs) {
   std::vector<HostTensor> kept;
   Status failure = success();
-  TLM_TRY_STATUS(model.run(
-      inputs, outputs, [&](tlm_context *context, int32_t step, int64_t) {
-        Result<HostTensor> tensor = model.stepOutput(context, step);
-        if (tensor)
-          kept.push_back(std::move(*tensor));
-        else
-          failure = tensor.error();
-      }));
+  TLM_TRY_STATUS(
+      model.run(inputs, outputs,
+                [&](tlm_context *context, int32_t step, int64_t, int64_t) {
+                  Result<HostTensor> tensor = model.stepOutput(context, step);
+                  if (tensor)
+                    kept.push_back(std::move(*tensor));
+                  else
+                    failure = tensor.error();
+                }));
   TLM_TRY_STATUS(std::move(failure));
   return kept;
 }

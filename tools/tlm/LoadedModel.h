@@ -25,11 +25,12 @@ struct StepFacts {
   double flops = 0, bytes = 0;
 };
 
-/// Called after each step with its time.
-using StepHook =
-    std::function<void(tlm_context *context, int32_t step, int64_t ns)>;
+/// Called after each step with its times on the monotonic clock.
+using StepHook = std::function<void(tlm_context *context, int32_t step,
+                                    int64_t beginNs, int64_t endNs)>;
 
-/// A loaded artifact with one context. Closes and unloads on destruction.
+/// A loaded artifact with one context, or as many as callers are added. Closes
+/// and unloads on destruction.
 class LoadedModel {
 public:
   /// An artifact for another machine is an error of code Machine.
@@ -47,9 +48,14 @@ public:
   const std::vector<StepFacts> &steps() const { return stepFacts; }
   std::string manifest() const;
 
+  /// Makes contexts until `count` callers can run at the same time.
+  Status reserveCallers(size_t count);
+
   /// Runs once into `outputs`, which are made on the first call and reused.
+  /// Different callers may run at the same time.
   Status run(const std::vector<HostTensor> &inputs,
-             std::vector<HostTensor> &outputs, const StepHook &hook = {});
+             std::vector<HostTensor> &outputs, const StepHook &hook = {},
+             size_t caller = 0);
 
   /// The output of `step`, dense in ONNX order; inside a StepHook only.
   Result<HostTensor> stepOutput(tlm_context *context, int32_t step) const;
@@ -64,7 +70,7 @@ private:
   void *library = nullptr;
   const tlm_api *api = nullptr;
   tlm_model *model = nullptr;
-  tlm_context *context = nullptr;
+  std::vector<tlm_context *> contexts; ///< one a caller
   std::string path;
   std::vector<TensorSpec> inputSpecs, outputSpecs;
   std::vector<StepFacts> stepFacts;

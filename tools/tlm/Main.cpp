@@ -34,6 +34,9 @@ constexpr Command kCommands[] = {
     {"verify", "compare a compiled model with the reference, step by step",
      addVerify},
     {"inspect", "show what a model or a compiled model is", addInspect},
+    {"compare", "compare two reports of bench", addCompare},
+    {"ops", "list the supported ONNX operators", addOps},
+    {"selftest", "compile and verify a small built-in model", addSelftest},
 };
 
 /// The failed invariant has been printed; say what it means and leave.

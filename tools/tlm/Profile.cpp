@@ -22,8 +22,8 @@ Profile::Profile(const LoadedModel &model)
     : model(model), samples(model.steps().size()) {}
 
 StepHook Profile::hook() {
-  return [this](tlm_context *, int32_t step, int64_t time) {
-    samples[size_t(step)].push_back(time);
+  return [this](tlm_context *, int32_t step, int64_t begin, int64_t end) {
+    samples[size_t(step)].push_back(end - begin);
   };
 }
 

@@ -1,12 +1,14 @@
 //===- RunCommand.cpp - tlm run -------------------------------------------===//
 
 #include "Commands.h"
+#include "Expected.h"
 #include "Flags.h"
 #include "LoadedModel.h"
 #include "MachinePeak.h"
 #include "Npy.h"
 #include "Profile.h"
 #include "Report.h"
+#include "Trace.h"
 #include "base/AtomicFile.h"
 
 #include <CLI/CLI.hpp>
@@ -17,7 +19,7 @@ namespace tlm {
 namespace {
 
 struct Options {
-  std::string model, dump;
+  std::string model, dump, testData, trace;
   std::vector<std::string> outputs, expected;
   int64_t printed = 0;
   LoadOptions load;
@@ -70,29 +72,30 @@ Status checkExpected(const Options &options, const LoadedModel &model,
                      nlohmann::json &report) {
   TLM_TRY(std::vector<HostTensor> expected,
           readExpected(model.outputs(), options.expected));
-  std::string mismatch;
-  for (const HostTensor &want : expected)
-    for (const HostTensor &output : outputs) {
-      if (output.name != want.name)
-        continue;
-      Comparison c = compareTensors(output, want, options.tolerance.tolerance);
-      std::printf("%s: %s -> %s\n", output.name.c_str(), c.text.c_str(),
-                  c.ok ? "OK" : "MISMATCH");
-      report["expected"].push_back({{"name", output.name},
-                                    {"ok", c.ok},
-                                    {"max_abs", c.maxAbs},
-                                    {"max_rel", c.maxRel}});
-      if (!c.ok && mismatch.empty())
-        mismatch = "output '" + output.name + "' " + c.text;
-    }
+  std::string mismatch = compareExpected(
+      outputs, expected, options.tolerance.tolerance, "", report["expected"]);
   if (mismatch.empty())
     return success();
   return makeError(mismatch, {}, ErrorCode::Mismatch);
 }
 
+Status runOnTestData(const Options &options, LoadedModel &model,
+                     const GlobalOptions &global) {
+  TLM_TRY(std::vector<TestData> sets,
+          readTestData(options.testData, model.inputs(), model.outputs()));
+  nlohmann::json report = newReport("run");
+  report["model"] = {{"path", options.model}};
+  Status verdict = runTestData(model, sets, options.tolerance.tolerance,
+                               report["test_data"]);
+  TLM_TRY_STATUS(writeReport(report, global.jsonPath));
+  return verdict;
+}
+
 Status run(const Options &options, const GlobalOptions &global) {
   TLM_TRY(std::unique_ptr<LoadedModel> model,
           LoadedModel::open(options.model, options.load));
+  if (!options.testData.empty())
+    return runOnTestData(options, *model, global);
   TLM_TRY(std::vector<HostTensor> inputs,
           options.inputs.make(model->inputs(), global));
   std::vector<HostTensor> outputs;
@@ -109,6 +112,11 @@ Status run(const Options &options, const GlobalOptions &global) {
     double peak = measurePeakGflops(std::max(1, options.load.threads));
     std::fputs(profile.table(peak).c_str(), stdout);
     report["kernels"] = profile.json(peak);
+  } else if (!options.trace.empty()) {
+    Trace trace(*model, 1);
+    TLM_TRY_STATUS(model->run(inputs, outputs, trace.hook(0)));
+    trace.endRun(0);
+    TLM_TRY_STATUS(writeFileAtomically(options.trace, trace.text()));
   } else {
     TLM_TRY_STATUS(model->run(inputs, outputs));
   }
@@ -155,10 +163,25 @@ Action addRun(CLI::App &app, const GlobalOptions &global) {
                  "workers (default: TLM_NUM_THREADS, or what the model was "
                  "compiled for)")
       ->check(CLI::Range(1, 1024));
-  app.add_flag("--profile", options->profile, "print a table of kernels");
-  app.add_option("--dump", options->dump,
-                 "write every step's output to this .npz, by value name")
-      ->type_name("FILE");
+  auto *profile =
+      app.add_flag("--profile", options->profile, "print a table of kernels");
+  auto *dump =
+      app.add_option("--dump", options->dump,
+                     "write every step's output to this .npz, by value name")
+          ->type_name("FILE")
+          ->excludes(profile);
+  auto *trace = app.add_option("--trace", options->trace,
+                               "write the run for chrome://tracing or "
+                               "ui.perfetto.dev")
+                    ->type_name("FILE")
+                    ->excludes(profile)
+                    ->excludes(dump);
+  auto *testData = addTestData(app, options->testData);
+  for (const char *other :
+       {"--input", "--output", "--expect", "--print-outputs"})
+    testData->excludes(app.get_option(other));
+  for (CLI::Option *other : {profile, dump, trace})
+    testData->excludes(other);
   app.add_flag("--poison-arena", options->load.poisonArena,
                "fill the arena with NaN first (a test)");
   return [options, &global] { return run(*options, global); };

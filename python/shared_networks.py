@@ -1,0 +1,32 @@
+"""The three CNNs of ../shared/models with weights. A checkout may be without them:
+everything that uses them says so and is skipped.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+MODELS = pathlib.Path(os.environ.get("TLM_SHARED_MODELS", ROOT.parent / "shared/models"))
+NETWORKS = ["resnet50", "mobilenet_v2", "efficientnet_b0"]
+
+
+def materialise(name, folder):
+    """Path of a complete model (a name of NETWORKS, or a file), or None with a message."""
+    path = pathlib.Path(name)
+    if path.suffix == ".onnx" and path.exists():
+        return path
+    skeleton, script = MODELS / f"{name}.onnx", MODELS / "materialize.py"
+    if not skeleton.exists() or not script.exists():
+        print(f"{name}: skipped, there is no {skeleton.name} in {MODELS.parent.name}/{MODELS.name}",
+              file=sys.stderr)
+        return None
+    out = pathlib.Path(folder) / f"{name}.onnx"
+    if not out.exists():
+        subprocess.run([sys.executable, str(script), str(skeleton), str(out)], check=True,
+                       stdout=sys.stderr)
+    return out
+
+
+def materialise_all(names, folder):
+    return [path for path in (materialise(name, folder) for name in names) if path]
