@@ -23,6 +23,9 @@ static TemplateFunction templateFor(const Task &task, Algorithm algorithm) {
     return pointwiseTemplate;
   case TaskKind::Copy:
     return copyTemplate;
+  case TaskKind::Compute:
+    return computeTemplate;
+  case TaskKind::BatchMatMul:
   case TaskKind::Concat:
   case TaskKind::Softmax:
     return plainTemplate;

@@ -129,6 +129,7 @@ mlir::LogicalResult Pipeline::Impl::lowerToLlvm(mlir::ModuleOp module) {
   manager.addPass(mlir::createSCFToControlFlowPass());
   manager.addPass(mlir::createConvertVectorToLLVMPass());
   manager.addPass(mlir::createConvertMathToLLVMPass());
+  manager.addPass(mlir::createConvertMathToLibmPass());
   manager.addPass(mlir::createArithToLLVMConversionPass());
   manager.addPass(mlir::createFinalizeMemRefToLLVMConversionPass());
   manager.addPass(mlir::createConvertIndexToLLVMPass());
