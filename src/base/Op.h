@@ -65,9 +65,24 @@ struct PadAttributes {
   float value = 0;
 };
 
+/// Normalisation along the last dim; gamma and beta are [C].
+struct NormAttributes {
+  float epsilon = 0;
+};
+
+/// softmax(scale * Q K^T + mask) V per head. Each of Q, K, V is [B,S,heads*D] or
+/// [B,heads,S,D]; the mask broadcasts to [B,heads,S,T]; the result is
+/// [B,S,heads*D]. Where there are fewer key heads than heads, groups of query
+/// heads share one.
+struct AttentionAttributes {
+  int64_t heads = 1, keyHeads = 1;
+  float scale = 1;
+};
+
 using OpAttributes =
     std::variant<std::monostate, ConvAttributes, PoolAttributes,
-                 ScalarAttributes, AxesAttributes, PadAttributes, Computation>;
+                 ScalarAttributes, AxesAttributes, PadAttributes, Computation,
+                 NormAttributes, AttentionAttributes>;
 
 } // namespace tlm
 

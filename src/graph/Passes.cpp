@@ -12,6 +12,13 @@ std::span<const GraphPass> tlm::graphPasses() {
       {"fold-pads", foldPads},
       // Before fold-scales, which would take the + 3 of a hard-sigmoid.
       {"recognise-activations", recogniseActivations},
+      {"recognise-gelu", recogniseGelu},
+      {"recognise-norms", recogniseNorms},
+      {"remove-unused", removeDeadCode},
+      {"split-weights", splitWeights},
+      {"remove-identities", removeIdentities},
+      {"recognise-attention", recogniseAttention},
+      {"remove-identities", removeIdentities},
       {"remove-unused", removeDeadCode},
       {"fold-scales", foldScales},
       {"merge-constants", mergeConstants},

@@ -35,6 +35,10 @@ void foldScales(Graph &graph);
 /// x * sigmoid(x) and the ways to write hard-sigmoid and hard-swish become one
 /// operator.
 void recogniseActivations(Graph &graph);
+void recogniseAttention(Graph &graph);
+void recogniseGelu(Graph &graph);
+void recogniseNorms(Graph &graph);
+void splitWeights(Graph &graph);
 
 /// Equal constants become one.
 void mergeConstants(Graph &graph);

@@ -231,8 +231,61 @@ Result<Dims> axesDims(Op op, std::span<const Dims> inputs,
                           : Result<Dims>(x);
 }
 
+Result<Dims> normDims(std::span<const Dims> inputs) {
+  const Dims &x = inputs[0];
+  if (x.empty())
+    return makeError("a scalar has no last dim");
+  for (const Dims &parameter : inputs.subspan(1))
+    if (parameter != Dims{x.back()})
+      return makeError("parameter " + dimsText(parameter) + " should be [" +
+                       std::to_string(x.back()) + "]");
+  return x;
+}
+
+/// Heads, positions and head size of a Q, K or V operand; 0 heads when its
+/// shape fits neither form.
+struct HeadDims {
+  int64_t batch = 0, heads = 0, positions = 0, depth = 0;
+};
+HeadDims headDims(const Dims &x, int64_t heads) {
+  if (x.size() == 3 && heads > 0 && x[2] % heads == 0)
+    return {x[0], heads, x[1], x[2] / heads};
+  if (x.size() == 4 && x[1] == heads)
+    return {x[0], heads, x[2], x[3]};
+  return {};
+}
+
+Result<Dims> attentionDims(std::span<const Dims> inputs,
+                           const AttentionAttributes &attributes) {
+  if (inputs.size() < 3)
+    return makeError("attention takes q, k, v and perhaps a mask");
+  HeadDims q = headDims(inputs[0], attributes.heads);
+  HeadDims k = headDims(inputs[1], attributes.keyHeads);
+  HeadDims v = headDims(inputs[2], attributes.keyHeads);
+  if (!q.heads || !k.heads || !v.heads || q.heads % k.heads ||
+      q.batch != k.batch || q.batch != v.batch || k.positions != v.positions ||
+      q.depth != k.depth || q.depth != v.depth)
+    return makeError("attention operands " + dimsText(inputs[0]) + ", " +
+                     dimsText(inputs[1]) + " and " + dimsText(inputs[2]) +
+                     " do not agree");
+  if (inputs.size() == 4) {
+    Dims scores = {q.batch, q.heads, q.positions, k.positions};
+    auto both = broadcastDims(inputs[3], scores);
+    if (inputs[3].size() != 4 || !both || *both != scores)
+      return makeError("mask " + dimsText(inputs[3]) +
+                       " does not broadcast to " + dimsText(scores));
+  }
+  return Dims{q.batch, q.positions, q.heads * q.depth};
+}
+
 size_t maxInputs(Op op) {
   switch (op) {
+  case Op::Attention:
+    return 4;
+  case Op::LayerNorm:
+    return 3;
+  case Op::RmsNorm:
+    return 2;
   case Op::Conv:
     return 3;
   case Op::Concat:
@@ -291,6 +344,14 @@ Result<Dims> dispatch(Op op, std::span<const Dims> inputs,
                        " elements");
     return computation->loops;
   }
+  case Op::LayerNorm:
+  case Op::RmsNorm:
+    return std::get_if<NormAttributes>(&attributes) ? normDims(inputs)
+                                                    : missing();
+  case Op::Attention: {
+    auto *attention = std::get_if<AttentionAttributes>(&attributes);
+    return attention ? attentionDims(inputs, *attention) : missing();
+  }
   case Op::Clip:
   case Op::HardSigmoid:
   case Op::LeakyRelu:
@@ -312,7 +373,10 @@ Result<Dims> dispatch(Op op, std::span<const Dims> inputs,
 Result<Dims> tlm::inferShape(Op op, std::span<const Dims> inputs,
                              const OpAttributes &attributes) {
   size_t most = maxInputs(op);
-  size_t least = most == 2 || op == Op::Conv ? 2 : 1;
+  size_t least = op == Op::Attention           ? 3
+                 : op == Op::RmsNorm           ? 1
+                 : most == 2 || op == Op::Conv ? 2
+                                               : 1;
   if (inputs.size() < least || inputs.size() > most)
     return makeError(countText(inputs.size(), "operands; ") +
                      std::to_string(least) + (most == least ? "" : " or more") +

@@ -25,9 +25,14 @@ static TemplateFunction templateFor(const Task &task, Algorithm algorithm) {
     return copyTemplate;
   case TaskKind::Compute:
     return computeTemplate;
+  case TaskKind::Softmax:
+    return softmaxTemplate;
+  case TaskKind::Normalize:
+    return normalizeTemplate;
+  case TaskKind::Attention:
+    return attentionTemplate;
   case TaskKind::BatchMatMul:
   case TaskKind::Concat:
-  case TaskKind::Softmax:
     return plainTemplate;
   }
   return plainTemplate;

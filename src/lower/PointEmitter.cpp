@@ -185,6 +185,15 @@ std::string PointEmitter::emit(Op op, const std::vector<std::string> &args,
     return tanh(x);
   case Op::Erf:
     return erf(x);
+  case Op::Gelu: {
+    std::string gate = erf(mul(x, constant(0.70710678f)));
+    return mul(mul(x, constant(0.5f)), add(gate, constant(1.0f)));
+  }
+  case Op::GeluTanh: {
+    std::string cube = mul(mul(x, x), mul(x, constant(0.044715f)));
+    std::string gate = tanh(mul(add(x, cube), constant(0.79788456f)));
+    return mul(mul(x, constant(0.5f)), add(gate, constant(1.0f)));
+  }
   case Op::Sqrt:
   case Op::Abs: {
     std::string name = fresh();

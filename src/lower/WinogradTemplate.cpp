@@ -19,6 +19,7 @@
 
 #include "lower/LoopNest.h"
 #include "lower/Payload.h"
+#include "lower/Products.h"
 #include "lower/Script.h"
 #include "lower/Text.h"
 
@@ -290,39 +291,9 @@ std::string WinogradBuilder::contraction(Script &script,
   ViewText m = view("M", buffer.name, buffer.floats, at(36 * vMatrix, mMatrix),
                     {matrices, paddedTiles, panels, row, lanes},
                     {mMatrix, filters, row * lanes, lanes, 1}, true);
-  std::string dims = "x, t, f1, f2, f0";
-  std::string identity = cat("affine_map<(", dims, ") -> (", dims, ")>");
-  std::string five =
-      "\"parallel\", \"parallel\", \"parallel\", \"parallel\", \"parallel\"";
   std::string text = v.ops + u.ops + m.ops;
-  text += cat(
-      "  %zero = arith.constant 0.0 : f32\n"
-      "  %init = linalg.generic {indexing_maps = [",
-      identity, "], iterator_types = [", five, "]} outs(%M_t : ", m.tensorType,
-      ") {\n  ^bb0(%o: f32):\n    linalg.yield %zero : f32\n  } -> ",
-      m.tensorType,
-      "\n  %products = linalg.generic {indexing_maps = "
-      "[affine_map<(",
-      dims, ", c) -> (x, t, c)>, affine_map<(", dims,
-      ", c) -> (x, f1, c, f2, f0)>, affine_map<(", dims, ", c) -> (", dims,
-      ")>], iterator_types = [", five,
-      ", \"reduction\"]} ins(%V_t, %U_t : ", v.tensorType, ", ", u.tensorType,
-      ") outs(%init : ", m.tensorType,
-      ") attrs = {products} {\n  ^bb0(%a: f32, %w: f32, %o: f32):\n"
-      "    %p = arith.mulf %a, %w fastmath<contract> : f32\n"
-      "    %q = arith.addf %o, %p fastmath<contract> : f32\n"
-      "    linalg.yield %q : f32\n  } -> ",
-      m.tensorType,
-      "\n  bufferization.materialize_in_destination %products in restrict "
-      "writable %M : (",
-      m.tensorType, ", ", m.memrefType, ") -> ()\n");
-
-  script.fuse(script.matchTag("products"), {1, tileM, 1, 0, 0, 0},
-              {0, 2, 1, 3, 4, 5});
-  script.tile(script.matchTag("products"), {0, 0, 0, 0, 0, 1});
-  // Merging slices here leaves a copy: the root's accumulator is the output.
-  script.clean(/*mergeSlices=*/false);
-  script.vectorizeAndHoist(/*castLeadingUnitDims=*/true);
+  appendProducts({"products", "V", "U", "M", v, u, m, tileM}, text, script);
+  finishProducts(script);
   return text;
 }
 

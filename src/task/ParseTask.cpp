@@ -101,7 +101,7 @@ static bool parsePoint(Line &line, PointOp &point) {
 
 static bool parseClause(Line &line, Task &task) {
   if (line.take("kind "))
-    return takeName(line, 12, task.kind);
+    return takeName(line, 14, task.kind);
   if (line.take("operand "))
     return parseOperand(line, task.operands.emplace_back());
   if (line.take("window "))
@@ -112,6 +112,13 @@ static bool parseClause(Line &line, Task &task) {
     return task.transposedWeight = true;
   if (line.take("count_include_pad"))
     return task.countIncludePad = true;
+  if (line.take("norm "))
+    return takeName(line, 2, task.norm) && line.take(" epsilon ") &&
+           line.number(task.epsilon);
+  if (line.take("heads "))
+    return line.integer(task.attention.heads) && line.take(" key_heads ") &&
+           line.integer(task.attention.keyHeads) && line.take(" scale ") &&
+           line.number(task.attention.scale);
   if (line.take("point "))
     return parsePoint(line, task.points.emplace_back());
   return parseComputationClause(line, task.computation);

@@ -12,9 +12,9 @@ namespace tlm {
 
 std::string_view nameOf(TaskKind kind) {
   constexpr std::string_view kNames[] = {
-      "conv",         "depthwise",   "matmul",    "max_pool",
-      "average_pool", "global_pool", "pointwise", "copy",
-      "concat",       "softmax",     "compute",   "batch_matmul"};
+      "conv",        "depthwise",    "matmul",    "max_pool", "average_pool",
+      "global_pool", "pointwise",    "copy",      "concat",   "softmax",
+      "compute",     "batch_matmul", "normalize", "attention"};
   TLM_CHECK(size_t(kind) < std::size(kNames)) << int(kind);
   return kNames[size_t(kind)];
 }
@@ -24,6 +24,10 @@ std::string_view nameOf(Role role) {
                                          "input_scale", "extra",  "output"};
   TLM_CHECK(size_t(role) < std::size(kNames)) << int(role);
   return kNames[size_t(role)];
+}
+
+std::string_view nameOf(Norm norm) {
+  return norm == Norm::Layer ? "layer" : "rms";
 }
 
 int Task::indexOf(Role role) const {
@@ -69,6 +73,13 @@ double Task::flops() const {
   }
   case TaskKind::BatchMatMul:
     return 2 * results * double(input->type.dims[2]);
+  case TaskKind::Normalize:
+    return 7 * results; // sum, subtract, square, subtract, scale, gamma, beta
+  case TaskKind::Attention: {
+    // Q K^T and P V; keys along dim 1 of [B,T,C] and dim 2 of [B,heads,T,D].
+    const std::vector<int64_t> &k = operands[1].type.dims;
+    return 4 * results * double(k[k.size() - 2]);
+  }
   case TaskKind::Pointwise:
   case TaskKind::Copy:
   case TaskKind::Concat:
@@ -117,6 +128,13 @@ std::string Task::text() const {
       text += " b=" + floatText(point.b);
     text += '\n';
   }
+  if (kind == TaskKind::Normalize)
+    text.append("norm ").append(nameOf(norm)) +=
+        " epsilon " + floatText(epsilon) + '\n';
+  if (kind == TaskKind::Attention)
+    text += "heads " + std::to_string(attention.heads) + " key_heads " +
+            std::to_string(attention.keyHeads) + " scale " +
+            floatText(attention.scale) + '\n';
   if (kind == TaskKind::Compute)
     text += computation.text();
   return text;

@@ -101,6 +101,8 @@ enum class Norm : int32_t {
   Rms = 1,   ///< x / sqrt(mean(x^2) + epsilon)
 };
 
+std::string_view nameOf(Norm norm);
+
 /// Heads of an Attention task; key and value heads are shared by groups of
 /// query heads where there are fewer.
 struct AttentionShape {
@@ -155,9 +157,9 @@ struct Task {
   bool transposedWeight = false; ///< MatMul, BatchMatMul
   bool countIncludePad = false;  ///< AveragePool
   std::vector<PointOp> points;
-  Computation computation = {}; ///< Compute; its operands are the Inputs
-  Norm norm = Norm::Layer;      ///< Normalize
-  float epsilon = 0;            ///< Normalize
+  Computation computation = {};  ///< Compute; its operands are the Inputs
+  Norm norm = Norm::Layer;       ///< Normalize
+  float epsilon = 0;             ///< Normalize
   AttentionShape attention = {}; ///< Attention
 
   /// First operand of that role, or nullptr. Output always exists.

@@ -81,6 +81,15 @@ std::string Task::label() const {
           '_' + joined(computation.reductions);
     text += '_' + std::to_string(computation.nodes.size());
     break;
+  case TaskKind::Normalize:
+    text.assign(nameOf(norm)).append("_norm") += imageText(in);
+    break;
+  case TaskKind::Attention: {
+    const std::vector<int64_t> &k = operands[1].type.dims;
+    text += '_' + joined({attention.heads, out[1], k[k.size() - 2],
+                          out[2] / attention.heads});
+    break;
+  }
   case TaskKind::GlobalPool:
   case TaskKind::Pointwise:
   case TaskKind::Softmax:

@@ -140,6 +140,9 @@ static Form formOf(TaskKind kind) {
     return {.points = false, .f32 = false};
   case TaskKind::BatchMatMul:
     return {};
+  case TaskKind::Normalize:
+    return {.weight = true, .bias = true, .points = false};
+  case TaskKind::Attention:
   case TaskKind::Concat:
   case TaskKind::Softmax:
     return {.points = false};
@@ -207,6 +210,48 @@ static std::string verifyBatchMatMul(const Task &task) {
              : "matrix dims do not fit";
 }
 
+static std::string verifyNormalize(const Task &task) {
+  const BufferType &in = task.operands.front().type;
+  if (in.layout != Layout::Plain || task.output().type != in || in.dims.empty())
+    return "needs equal plain types";
+  for (const Operand &operand : task.operands)
+    if ((operand.role == Role::Weight || operand.role == Role::Bias) &&
+        operand.type.dims != std::vector{in.dims.back()})
+      return "a parameter is not one value per column";
+  return task.epsilon >= 0 ? "" : "negative epsilon";
+}
+
+static std::string verifyAttention(const Task &task) {
+  auto [heads, keyHeads, scale] = task.attention;
+  const std::vector<int64_t> &out = task.output().type.dims;
+  for (const Operand &operand : task.operands)
+    if (operand.type.layout != Layout::Plain)
+      return "needs plain buffers";
+  if (heads < 1 || keyHeads < 1 || heads % keyHeads || std::isnan(scale) ||
+      out.size() != 3 || out[2] % heads)
+    return "heads do not fit";
+  int64_t batch = out[0], depth = out[2] / heads, keys = 0;
+  for (size_t i = 0; i < 3; ++i) {
+    const std::vector<int64_t> &d = task.operands[i].type.dims;
+    int64_t count = i ? keyHeads : heads;
+    if (d.size() != 3 && d.size() != 4)
+      return "needs rank 3 or 4";
+    int64_t positions = d[d.size() - 2];
+    if (i == 1)
+      keys = positions;
+    if (d != (d.size() == 3 ? std::vector{batch, positions, count * depth}
+                            : std::vector{batch, count, positions, depth}) ||
+        (i == 0 && positions != out[1]) || (i == 2 && positions != keys))
+      return "operand dims do not fit";
+  }
+  if (task.operands.size() == 5)
+    return broadcastsTo(task.operands[3].type.dims,
+                        {batch, heads, out[1], keys})
+               ? ""
+               : "mask does not broadcast to the scores";
+  return {};
+}
+
 static std::string verifyShapes(const Task &task) {
   const std::vector<int64_t> &in = task.operands.front().type.dims;
   const std::vector<int64_t> &out = task.output().type.dims;
@@ -215,7 +260,8 @@ static std::string verifyShapes(const Task &task) {
   if (formOf(task.kind).windows)
     if (std::string broken = verifyWindows(task); !broken.empty())
       return broken;
-  if (bias && (out.size() < 2 || bias->type.dims != std::vector{out[1]}))
+  if (task.kind != TaskKind::Normalize && bias &&
+      (out.size() < 2 || bias->type.dims != std::vector{out[1]}))
     return "bias is not one value per output channel";
   if (weight &&
       (weight->type.layout != Layout::Plain || !weight->type.border.empty()))
@@ -287,6 +333,10 @@ static std::string verifyShapes(const Task &task) {
     }
     return channels == out[1] ? "" : "channels do not add up";
   }
+  case TaskKind::Normalize:
+    return verifyNormalize(task);
+  case TaskKind::Attention:
+    return verifyAttention(task);
   case TaskKind::Compute:
     return verifyComputation(task);
   case TaskKind::BatchMatMul:
@@ -313,7 +363,7 @@ std::string Task::verify() const {
       return where + broken;
     if (form.f32 && operand.type.dtype != DType::F32)
       return where + "not f32";
-    if (operand.role == Role::Extra &&
+    if (operand.role == Role::Extra && kind != TaskKind::Attention &&
         !broadcastsTo(operand.type.dims, output().type.dims))
       return where + "does not broadcast to the output";
   }
@@ -321,12 +371,16 @@ std::string Task::verify() const {
   if (operands.back().isConstant || count(Role::Output) != 1)
     return "needs one output that is no constant";
   bool manyInputs = kind == TaskKind::Concat || kind == TaskKind::Compute;
-  int64_t wantedInputs = kind == TaskKind::BatchMatMul ? 2 : 1;
+  int64_t wantedInputs = kind == TaskKind::BatchMatMul ? 2
+                         : kind == TaskKind::Attention ? 3
+                                                       : 1;
+  bool optionalWeight = kind == TaskKind::Normalize;
   if ((!manyInputs && count(Role::Input) != wantedInputs) ||
-      count(Role::Weight) != int64_t(form.weight) ||
+      count(Role::Weight) > int64_t(form.weight) ||
+      (!optionalWeight && count(Role::Weight) < int64_t(form.weight)) ||
       count(Role::Bias) > int64_t(form.bias) ||
       count(Role::InputScale) > int64_t(form.scale) ||
-      (count(Role::Extra) && points.empty()))
+      (count(Role::Extra) && points.empty() && kind != TaskKind::Attention))
     return "operands do not fit the kind";
   if ((!form.windows && !windows.empty()) ||
       (!points.empty() && !form.points) ||

@@ -52,6 +52,13 @@ Tensor reference::evaluate(Op op, const OpAttributes &attributes,
   case Op::Softmax:
     softmax(inputs[0], std::get<AxesAttributes>(attributes), y);
     break;
+  case Op::LayerNorm:
+  case Op::RmsNorm:
+    normalize(op, inputs, std::get<NormAttributes>(attributes), y);
+    break;
+  case Op::Attention:
+    attention(inputs, std::get<AttentionAttributes>(attributes), y, threads);
+    break;
   case Op::Reshape:
     std::copy_n(inputs[0].raw(), y.sizeBytes(), y.raw());
     break;

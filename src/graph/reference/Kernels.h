@@ -40,6 +40,11 @@ void averagePool(const TensorView &x, const PoolAttributes &attributes,
 void reduceMean(const TensorView &x, const AxesAttributes &attributes,
                 Tensor &y);
 void softmax(const TensorView &x, const AxesAttributes &attributes, Tensor &y);
+/// x, [gamma], [beta]; op is LayerNorm or RmsNorm.
+void normalize(Op op, Operands inputs, const NormAttributes &attributes,
+               Tensor &y);
+void attention(Operands inputs, const AttentionAttributes &attributes,
+               Tensor &y, int threads);
 void transpose(const TensorView &x, const AxesAttributes &attributes,
                Tensor &y);
 void concat(Operands inputs, const AxesAttributes &attributes, Tensor &y);

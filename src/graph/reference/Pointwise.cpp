@@ -50,6 +50,14 @@ float apply(Op op, float x, const ScalarAttributes &s) {
     return std::fabs(x);
   case Op::Erf:
     return float(std::erf(double(x)));
+  case Op::Gelu:
+    return float(0.5 * double(x) * (1.0 + std::erf(double(x) * M_SQRT1_2)));
+  case Op::GeluTanh: {
+    double d = double(x);
+    return float(
+        0.5 * d *
+        (1.0 + std::tanh(0.7978845608028654 * (d + 0.044715 * d * d * d))));
+  }
   default:
     TLM_CHECK(false) << nameOf(op) << " is no unary pointwise operator";
     return 0;
