@@ -1,7 +1,6 @@
 #include "lower/KernelCase.h"
 
 #include <cmath>
-#include <random>
 
 using namespace tlm;
 
@@ -96,55 +95,9 @@ Task MatMulCase::task() const {
   return task;
 }
 
-// Writes small integers to the logical elements and the border value around.
-static void fill(const BufferType &type, std::mt19937 &random,
-                 AlignedFloats &memory) {
-  std::uniform_int_distribution<int> values(-4, 4);
-  for (int64_t i = 0; i < memory.size(); ++i)
-    memory[i] = type.border.value;
-  std::vector<int64_t> strides = type.strides(), at(type.dims.size(), 0);
-  if (type.layout == Layout::Nhwc) {
-    // Padding lanes of the interior.
-    for (int64_t n = 0; n < type.dims[0]; ++n)
-      for (int64_t h = 0; h < type.dims[2]; ++h)
-        for (int64_t w = 0; w < type.dims[3]; ++w)
-          for (int64_t c = type.dims[1]; c < type.channelStride; ++c)
-            memory[type.origin() + n * strides[0] + h * strides[2] +
-                   w * strides[3] + c] = 0;
-  }
-  for (bool more = true; more;) {
-    int64_t offset = type.origin();
-    for (size_t d = 0; d < at.size(); ++d)
-      offset += at[d] * strides[d];
-    memory[offset] = float(values(random));
-    more = false;
-    for (size_t d = at.size(); d-- > 0 && !more;) {
-      if (++at[d] < type.dims[d])
-        more = true;
-      else
-        at[d] = 0;
-    }
-  }
-}
-
 Result<KernelCase> KernelCase::make(const Task &task, const Schedule &schedule,
                                     const Target &target) {
   TLM_TRY(Kernel compiled, lowerTask(task, schedule, target, "kernel"));
   TLM_TRY(LoadedKernel loaded, LoadedKernel::load(compiled));
-  KernelCase result(std::move(loaded));
-  std::mt19937 random(7);
-  for (size_t i = 0; i < task.operands.size(); ++i) {
-    const BufferType &type = task.operands[i].type;
-    AlignedFloats memory(type.elementCount());
-    fill(type, random, memory);
-    if (compiled.packings[i]) {
-      AlignedFloats packed(compiled.packings[i]->elementCount());
-      pack(*compiled.packings[i], memory.data(), packed.data());
-      memory = std::move(packed);
-    }
-    result.memory.push_back(std::move(memory));
-  }
-  for (AlignedFloats &memory : result.memory)
-    result.pointers.push_back(memory.data());
-  return result;
+  return KernelCase(std::move(loaded), OperandData(task, compiled, /*seed=*/7));
 }

@@ -1,8 +1,7 @@
 //===- KernelCase.h - one kernel with inputs --------------------*- C++ -*-===//
 //
 // Task builders for tests and benchmarks, and a kernel together with filled
-// operands: small integers, so that sums below 2^24 are exact in f32 in any
-// order.
+// operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +9,7 @@
 #define TLM_LOWER_KERNELCASE_H
 
 #include "lower/LoadedKernel.h"
+#include "lower/OperandData.h"
 
 namespace tlm {
 
@@ -53,18 +53,17 @@ struct MatMulCase {
 
 class KernelCase {
 public:
-  /// Compiles, loads and fills: every operand from a seeded generator, borders
-  /// with their value, padding lanes with zero.
+  /// Compiles, loads and fills the operands (OperandData.h).
   static Result<KernelCase> make(const Task &task, const Schedule &schedule,
                                  const Target &target);
-  void run() { kernel.run(pointers); }
-  const AlignedFloats &output() const { return memory.back(); }
+  void run() { kernel.run(data.kernelOperands()); }
+  const AlignedFloats &output() const { return data.output(); }
 
 private:
-  KernelCase(LoadedKernel kernel) : kernel(std::move(kernel)) {}
+  KernelCase(LoadedKernel kernel, OperandData data)
+      : kernel(std::move(kernel)), data(std::move(data)) {}
   LoadedKernel kernel;
-  std::vector<AlignedFloats> memory;
-  std::vector<float *> pointers;
+  OperandData data;
 };
 
 } // namespace tlm

@@ -2,71 +2,124 @@
 
 #include "lower/Text.h"
 
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <dlfcn.h>
-#include <filesystem>
-#include <fstream>
-#include <unistd.h>
+#include "llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h"
+#include "llvm/ExecutionEngine/Orc/Core.h"
+#include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
+#include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
+#include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <cmath>
 
 using namespace tlm;
+namespace orc = llvm::orc;
 
-AlignedFloats::AlignedFloats(int64_t count, float fill) : count(count) {
-  size_t bytes = (size_t(std::max<int64_t>(count, 1)) * 4 + 4095) / 4096 * 4096;
-  memory.reset(static_cast<float *>(std::aligned_alloc(4096, bytes)));
-  std::fill_n(memory.get(), bytes / 4, fill);
+/// Code in this process, from objects.
+class LoadedKernel::Library {
+public:
+  static Result<std::shared_ptr<Library>>
+  link(const std::vector<const Kernel *> &kernels);
+  ~Library();
+  Result<Entry> find(const std::string &symbol);
+
+private:
+  explicit Library(std::unique_ptr<orc::ExecutorProcessControl> control)
+      : session(std::move(control)), layer(session) {}
+  orc::ExecutionSession session;
+  orc::ObjectLinkingLayer layer;
+  orc::JITDylib *symbols = nullptr;
+};
+
+static Error located(llvm::Error error) {
+  return makeError(
+      cat("cannot load a kernel: ", llvm::toString(std::move(error))));
 }
 
-void AlignedFloats::Free::operator()(float *p) const { std::free(p); }
-
-Result<LoadedKernel> LoadedKernel::load(const Kernel &kernel) {
-  std::string stem = (std::filesystem::temp_directory_path() /
-                      cat("tlm-kernel-", getpid(), "-XXXXXX"))
-                         .string();
-  int descriptor = mkstemp(stem.data());
-  if (descriptor < 0)
-    return makeError(cat("cannot create a temporary file like ", stem));
-  close(descriptor);
-  std::string object = stem + ".o", library = stem + ".so";
-  std::ofstream(object, std::ios::binary)
-      .write(kernel.object.data(), std::streamsize(kernel.object.size()));
+Result<std::shared_ptr<LoadedKernel::Library>>
+LoadedKernel::Library::link(const std::vector<const Kernel *> &kernels) {
+  auto control = orc::SelfExecutorProcessControl::Create();
+  if (!control)
+    return located(control.takeError());
+  std::shared_ptr<Library> library(new Library(std::move(*control)));
+  library->symbols = &library->session.createBareJITDylib("kernels");
   // libm and libc are in this process already.
-  int status = std::system(
-      cat("ld.lld-22 -shared ", object, " -o ", library, " 2>&1").c_str());
-  LoadedKernel loaded;
-  if (status == 0)
-    loaded.library = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  for (const std::string &path : {stem, object, library})
-    std::filesystem::remove(path);
-  if (!loaded.library)
-    return makeError(cat("cannot link or load a kernel: ",
-                         status ? "ld.lld-22 failed" : dlerror()));
-  for (const KernelStage &stage : kernel.stages) {
-    auto entry =
-        reinterpret_cast<Entry>(dlsym(loaded.library, stage.symbol.c_str()));
-    if (!entry)
-      return makeError(cat("no symbol ", stage.symbol));
-    loaded.stages.push_back({entry, stage.chunks});
+  auto process = orc::DynamicLibrarySearchGenerator::GetForCurrentProcess('\0');
+  if (!process)
+    return located(process.takeError());
+  library->symbols->addGenerator(std::move(*process));
+  for (const Kernel *kernel : kernels) {
+    auto buffer = llvm::MemoryBuffer::getMemBuffer(
+        llvm::StringRef(kernel->object.data(), kernel->object.size()),
+        kernel->stages.empty() ? "kernel" : kernel->stages[0].symbol,
+        /*RequiresNullTerminator=*/false);
+    if (llvm::Error error =
+            library->layer.add(*library->symbols, std::move(buffer)))
+      return located(std::move(error));
   }
-  loaded.scratch = AlignedFloats(kernel.scratchBytes / 4);
-  loaded.worker = AlignedFloats(kernel.workerScratchBytes / 4);
+  return library;
+}
+
+LoadedKernel::Library::~Library() {
+  // Frees the code; nothing runs in it any more.
+  if (llvm::Error error = session.endSession())
+    session.reportError(std::move(error));
+}
+
+Result<LoadedKernel::Entry>
+LoadedKernel::Library::find(const std::string &symbol) {
+  auto found = session.lookup({symbols}, symbol);
+  if (!found)
+    return located(found.takeError());
+  return found->getAddress().toPtr<Entry>();
+}
+
+Result<std::vector<LoadedKernel>>
+LoadedKernel::loadAll(const std::vector<const Kernel *> &kernels) {
+  TLM_TRY(std::shared_ptr<Library> library, Library::link(kernels));
+  std::vector<LoadedKernel> loaded;
+  for (const Kernel *kernel : kernels) {
+    LoadedKernel each;
+    each.library = library;
+    for (const KernelStage &stage : kernel->stages) {
+      TLM_TRY(Entry entry, library->find(stage.symbol));
+      each.stages.push_back({entry, stage.chunks});
+    }
+    each.scratchFloats = kernel->scratchBytes / 4;
+    each.workerFloats = kernel->workerScratchBytes / 4;
+    loaded.push_back(std::move(each));
+  }
   return loaded;
 }
 
-LoadedKernel::LoadedKernel(LoadedKernel &&other) noexcept
-    : library(std::exchange(other.library, nullptr)),
-      stages(std::move(other.stages)), scratch(std::move(other.scratch)),
-      worker(std::move(other.worker)) {}
+Result<LoadedKernel> LoadedKernel::load(const Kernel &kernel) {
+  TLM_TRY(std::vector<LoadedKernel> loaded, loadAll({&kernel}));
+  return std::move(loaded.front());
+}
 
-LoadedKernel::~LoadedKernel() {
-  if (library)
-    dlclose(library);
+LoadedKernel::LoadedKernel(LoadedKernel &&) noexcept = default;
+LoadedKernel &LoadedKernel::operator=(LoadedKernel &&) noexcept = default;
+LoadedKernel::~LoadedKernel() = default;
+
+std::vector<void *>
+LoadedKernel::argumentsFor(const std::vector<float *> &operands) {
+  if (scratch.size() != scratchFloats)
+    scratch = AlignedFloats(scratchFloats, NAN);
+  if (worker.size() != workerFloats)
+    worker = AlignedFloats(workerFloats, NAN);
+  std::vector<void *> arguments(operands.begin(), operands.end());
+  arguments.push_back(scratch.data());
+  return arguments;
 }
 
 void LoadedKernel::run(const std::vector<float *> &operands) {
-  std::vector<void *> arguments(operands.begin(), operands.end());
-  arguments.push_back(scratch.data());
+  std::vector<void *> arguments = argumentsFor(operands);
   for (const StageEntry &stage : stages)
     stage.entry(arguments.data(), worker.data(), 0, stage.chunks);
+}
+
+void LoadedKernel::runBackwards(const std::vector<float *> &operands) {
+  std::vector<void *> arguments = argumentsFor(operands);
+  for (const StageEntry &stage : stages)
+    for (int64_t chunk = stage.chunks; chunk-- > 0;)
+      stage.entry(arguments.data(), worker.data(), chunk, chunk + 1);
 }

@@ -1,13 +1,14 @@
 //===- LoadedKernel.h - runs one kernel in this process ---------*- C++ -*-===//
 //
-// Links a kernel's object into a temporary shared object and loads it: how a
-// kernel is checked and timed apart from a model.
+// Links kernels' objects into this process' memory: how a kernel is checked and
+// timed apart from a model. No linker program and no file is involved.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TLM_LOWER_LOADEDKERNEL_H
 #define TLM_LOWER_LOADEDKERNEL_H
 
+#include "lower/AlignedFloats.h"
 #include "lower/Kernel.h"
 
 #include <memory>
@@ -15,33 +16,24 @@
 
 namespace tlm {
 
-/// 64-byte aligned floats.
-class AlignedFloats {
-public:
-  explicit AlignedFloats(int64_t count = 0, float fill = 0);
-  float *data() { return memory.get(); }
-  const float *data() const { return memory.get(); }
-  int64_t size() const { return count; }
-  float &operator[](int64_t i) { return memory.get()[i]; }
-  float operator[](int64_t i) const { return memory.get()[i]; }
-
-private:
-  struct Free {
-    void operator()(float *p) const;
-  };
-  std::unique_ptr<float, Free> memory;
-  int64_t count = 0;
-};
-
 class LoadedKernel {
 public:
   static Result<LoadedKernel> load(const Kernel &kernel);
+  /// All with one link; their symbols must differ. They stay loaded until the
+  /// last one is gone.
+  static Result<std::vector<LoadedKernel>>
+  loadAll(const std::vector<const Kernel *> &kernels);
+
   LoadedKernel(LoadedKernel &&) noexcept;
+  LoadedKernel &operator=(LoadedKernel &&) noexcept;
   ~LoadedKernel();
 
   /// Runs every stage on the calling thread. `operands` in the order of the
   /// task's, packed where the kernel says so.
   void run(const std::vector<float *> &operands);
+  /// The same with one call a chunk, the last chunk first: what any assignment
+  /// to workers must be equal to.
+  void runBackwards(const std::vector<float *> &operands);
 
 private:
   LoadedKernel() = default;
@@ -50,8 +42,14 @@ private:
     Entry entry = nullptr;
     int64_t chunks = 0;
   };
-  void *library = nullptr;
+  class Library;
+  std::vector<void *> argumentsFor(const std::vector<float *> &operands);
+
+  std::shared_ptr<Library> library;
   std::vector<StageEntry> stages;
+  int64_t scratchFloats = 0, workerFloats = 0;
+  /// Made by the first run, full of NaN: no kernel may read what it did not
+  /// write.
   AlignedFloats scratch, worker;
 };
 

@@ -1,88 +1,12 @@
 #include "graph/reference/Kernels.h"
 
-#include "base/Check.h"
+#include "base/Pointwise.h"
 
-#include <algorithm>
-#include <cmath>
+#include <array>
 
 using namespace tlm;
 
 namespace {
-
-// ONNX's max and min: NaN in, NaN out.
-float maximum(float a, float b) {
-  return std::isnan(a) || a > b ? a : (std::isnan(b) ? b : std::max(a, b));
-}
-float minimum(float a, float b) {
-  return std::isnan(a) || a < b ? a : (std::isnan(b) ? b : std::min(a, b));
-}
-
-double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
-
-/// Transcendental functions go through double: error below one f32 rounding.
-float apply(Op op, float x, const ScalarAttributes &s) {
-  switch (op) {
-  case Op::Relu:
-    return maximum(x, 0);
-  case Op::Clip: // max last: an empty interval yields b
-    return minimum(maximum(x, s.a), s.b);
-  case Op::Sigmoid:
-    return float(sigmoid(x));
-  case Op::Tanh:
-    return float(std::tanh(double(x)));
-  case Op::Swish:
-    return float(double(x) * sigmoid(x));
-  case Op::HardSigmoid:
-    return minimum(maximum(s.a * x + s.b, 0), 1);
-  case Op::HardSwish:
-    return x * minimum(maximum(x / 6.0f + 0.5f, 0), 1);
-  case Op::LeakyRelu:
-    return x < 0 ? s.a * x : x;
-  case Op::Elu:
-    return x < 0 ? float(double(s.a) * std::expm1(double(x))) : x;
-  case Op::Exp:
-    return float(std::exp(double(x)));
-  case Op::Sqrt:
-    return std::sqrt(x);
-  case Op::Neg:
-    return -x;
-  case Op::Abs:
-    return std::fabs(x);
-  case Op::Erf:
-    return float(std::erf(double(x)));
-  case Op::Gelu:
-    return float(0.5 * double(x) * (1.0 + std::erf(double(x) * M_SQRT1_2)));
-  case Op::GeluTanh: {
-    double d = double(x);
-    return float(
-        0.5 * d *
-        (1.0 + std::tanh(0.7978845608028654 * (d + 0.044715 * d * d * d))));
-  }
-  default:
-    TLM_CHECK(false) << nameOf(op) << " is no unary pointwise operator";
-    return 0;
-  }
-}
-
-float apply(Op op, float a, float b) {
-  switch (op) {
-  case Op::Add:
-    return a + b;
-  case Op::Sub:
-    return a - b;
-  case Op::Mul:
-    return a * b;
-  case Op::Div:
-    return a / b;
-  case Op::Max:
-    return maximum(a, b);
-  case Op::Min:
-    return minimum(a, b);
-  default:
-    TLM_CHECK(false) << nameOf(op) << " is no binary pointwise operator";
-    return 0;
-  }
-}
 
 /// Elements between neighbours of an operand along each dim of the output; 0
 /// where it broadcasts.
@@ -118,7 +42,8 @@ void binary(Op op, const TensorView &a, const TensorView &b, Tensor &y,
       const float *right = b.data + rowOffset(dims, stepB, row);
       float *out = y.data.data() + row * length;
       for (int64_t j = 0; j < length; ++j)
-        out[j] = apply(op, left[j * stepA.back()], right[j * stepB.back()]);
+        out[j] = applyPointwise(
+            op, std::array{left[j * stepA.back()], right[j * stepB.back()]});
     }
   });
 }
@@ -132,6 +57,7 @@ void reference::pointwise(Op op, Operands inputs,
     return binary(op, inputs[0], inputs[1], y, threads);
   parallelFor(int64_t(y.data.size()), threads, [&](int64_t b, int64_t e) {
     for (int64_t i = b; i < e; ++i)
-      y.data[size_t(i)] = apply(op, inputs[0].data[i], attributes);
+      y.data[size_t(i)] =
+          applyPointwise(op, std::span(inputs[0].data + i, 1), attributes);
   });
 }
