@@ -2,6 +2,8 @@
 
 #include "partition/Anchors.h"
 
+#include "partition/Computations.h"
+
 #include <algorithm>
 
 namespace tlm {
@@ -53,16 +55,14 @@ static Result<Group> convGroup(const Graph &graph, const Node &node,
   return group;
 }
 
-static Result<Group> matMulGroup(const Graph &graph, const Node &node,
-                                 Group group) {
+static Result<Group> matMulGroup(const Graph &graph, const Uses &uses,
+                                 const Node &node, Group group) {
   const Value &right = graph.value(node.inputs[1]);
   const Dims &out = graph.value(node.outputs[0]).dims;
   size_t rank = right.dims.size();
-  if (!right.isConstant())
-    return unsupported(node, "of two values computed at run time");
-  if (rank < 2 ||
+  if (!right.isConstant() ||
       countOf(right.dims) != right.dims[rank - 2] * right.dims[rank - 1])
-    return unsupported(node, "with a batch of constant matrices");
+    return batchMatMulGroup(graph, uses, node);
   group.kind = TaskKind::MatMul;
   group.inputs = {node.inputs[0]};
   group.weight = node.inputs[1];
@@ -129,6 +129,26 @@ static Result<Group> softmaxGroup(const Graph &graph, const Node &node,
   return group;
 }
 
+static Group normGroup(const Node &node, Group group) {
+  group.kind = TaskKind::Normalize;
+  group.norm = node.op == Op::LayerNorm ? Norm::Layer : Norm::Rms;
+  group.epsilon = std::get<NormAttributes>(node.attributes).epsilon;
+  group.inputs = {node.inputs[0]};
+  if (node.inputs.size() > 1)
+    group.weight = node.inputs[1];
+  if (node.inputs.size() > 2)
+    group.bias = node.inputs[2];
+  return group;
+}
+
+static Group attentionGroup(const Node &node, Group group) {
+  const auto &attributes = std::get<AttentionAttributes>(node.attributes);
+  group.kind = TaskKind::Attention;
+  group.attention = {attributes.heads, attributes.keyHeads, attributes.scale};
+  group.inputs = node.inputs;
+  return group;
+}
+
 /// A permutation that keeps the order of all extents but 1 moves no memory.
 static bool movesNothing(const Dims &dims, const std::vector<int64_t> &order) {
   int64_t last = -1;
@@ -142,7 +162,9 @@ static bool movesNothing(const Dims &dims, const std::vector<int64_t> &order) {
   return true;
 }
 
-Result<Group> anchorGroup(const Graph &graph, const Node &node) {
+/// The group of the fastest kind that covers the node.
+static Result<Group> fastGroup(const Graph &graph, const Uses &uses,
+                               const Node &node) {
   Group group;
   group.name = node.name;
   group.result = group.accumulator = node.outputs.at(0);
@@ -152,7 +174,7 @@ Result<Group> anchorGroup(const Graph &graph, const Node &node) {
   case Op::Conv:
     return convGroup(graph, node, std::move(group));
   case Op::MatMul:
-    return matMulGroup(graph, node, std::move(group));
+    return matMulGroup(graph, uses, node, std::move(group));
   case Op::MaxPool:
   case Op::AveragePool:
     return poolGroup(graph, node, std::move(group));
@@ -160,9 +182,15 @@ Result<Group> anchorGroup(const Graph &graph, const Node &node) {
     return reduceGroup(graph, node, std::move(group));
   case Op::Softmax:
     return softmaxGroup(graph, node, std::move(group));
+  case Op::LayerNorm:
+  case Op::RmsNorm:
+    return normGroup(node, std::move(group));
+  case Op::Attention:
+    return attentionGroup(node, std::move(group));
   case Op::Concat:
     if (std::get<AxesAttributes>(node.attributes).axes !=
-        std::vector<int64_t>{1})
+            std::vector<int64_t>{1} ||
+        graph.value(node.outputs[0]).dims.size() != 4)
       return unsupported(node, "along another axis than the channel");
     group.kind = TaskKind::Concat;
     group.inputs = node.inputs;
@@ -179,6 +207,17 @@ Result<Group> anchorGroup(const Graph &graph, const Node &node) {
   default:
     return unsupported(node, "on its own");
   }
+}
+
+Result<Group> anchorGroup(const Graph &graph, const Uses &uses,
+                          const Node &node) {
+  if (node.op == Op::Compute)
+    return computeGroup(graph, node);
+  Result<Group> group = fastGroup(graph, uses, node);
+  if (group)
+    return group;
+  Result<Group> general = computeGroup(graph, node);
+  return general ? general : group;
 }
 
 } // namespace tlm

@@ -44,7 +44,9 @@ Borders::Borders(const Graph &graph, const std::vector<Group> &groups,
           needs[size_t(id)].push_back(extraNeed(group, id));
     mayBorder[size_t(group.result)] =
         !group.isView && group.kind != TaskKind::MatMul &&
-        group.kind != TaskKind::GlobalPool && group.kind != TaskKind::Softmax;
+        group.kind != TaskKind::GlobalPool && group.kind != TaskKind::Softmax &&
+        group.kind != TaskKind::BatchMatMul &&
+        group.kind != TaskKind::Normalize && group.kind != TaskKind::Attention;
   }
   for (size_t i = 0; i < graph.values.size(); ++i)
     place(ValueId(i), needs[i], mayBorder[i] && layouts.homeOutput[i] < 0);
@@ -73,11 +75,14 @@ Need Borders::inputNeed(const Group &group, size_t index) const {
     if (layouts.home[size_t(group.result)] == Layout::Nhwc)
       return {.layout = Layout::Nhwc};
     return {.dense = true};
+  case TaskKind::Compute:
+    return {.anyLayout = true};
   case TaskKind::Pointwise:
     return group.isView ? Need{.dense = true} : extraNeed(group, value);
   case TaskKind::MatMul:
   case TaskKind::Copy:
   case TaskKind::Softmax:
+  default: // reads rows of plain memory
     break;
   }
   return {.dense = true};
@@ -85,8 +90,9 @@ Need Borders::inputNeed(const Group &group, size_t index) const {
 
 Need Borders::extraNeed(const Group &group, ValueId value) const {
   // Of another rank it is read through a view with leading ones.
-  bool asItIs = !group.isMatrix() && graph.value(value).dims.size() ==
-                                         graph.value(group.result).dims.size();
+  bool asItIs =
+      !group.isMatrix() && group.kind != TaskKind::BatchMatMul &&
+      graph.value(value).dims.size() == graph.value(group.result).dims.size();
   return asItIs ? Need{.anyLayout = true} : Need{.dense = true};
 }
 

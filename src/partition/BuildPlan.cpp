@@ -181,6 +181,9 @@ private:
           index, {.dtype = buffer(index).type.dtype,
                   .dims = Dims(dims.begin(),
                                dims.begin() + int64_t(group.columnDim) + 1)});
+    if (group.kind == TaskKind::BatchMatMul)
+      return viewOf(
+          index, {.dtype = buffer(index).type.dtype, .dims = batchDims(dims)});
     if (!group.isMatrix())
       return index;
     bool lastColumn = isInput && !group.transposedWeight;
@@ -267,13 +270,19 @@ private:
     task.groups = group.groups;
     task.transposedWeight = group.transposedWeight;
     task.countIncludePad = group.countIncludePad;
+    task.computation = group.computation;
+    task.norm = group.norm;
+    task.epsilon = group.epsilon;
+    task.attention = group.attention;
     PlanStep step;
     step.name = group.name;
     for (size_t i = 0; i < group.inputs.size(); ++i) {
       int32_t input = bufferFor(group.inputs[i], borders.inputNeed(group, i));
       if (group.kind == TaskKind::Pointwise)
         input = broadcastView(group, input);
-      addOperand(task, step, Role::Input, anchorView(group, input, true));
+      bool isMask = group.kind == TaskKind::Attention && i == 3;
+      addOperand(task, step, isMask ? Role::Extra : Role::Input,
+                 anchorView(group, input, true));
     }
     addWeights(group, task, step);
     if (group.scale != kNoValue)
@@ -295,7 +304,7 @@ private:
 
   Status copyOutputs() {
     for (size_t i = 0; i < graph.outputs.size(); ++i)
-      if (!layouts.isHome[i])
+      if (!layouts.isHome[i] && countOf(graph.value(graph.outputs[i]).dims))
         addCopy(bufferFor(graph.outputs[i], {.anyLayout = true}),
                 plan.outputs[i]);
     return success();

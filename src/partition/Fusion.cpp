@@ -4,6 +4,7 @@
 
 #include "graph/Uses.h"
 #include "partition/Anchors.h"
+#include "partition/Computations.h"
 
 #include <algorithm>
 #include <numeric>
@@ -18,6 +19,21 @@ Dims matrixDims(const Dims &dims, size_t columnDim) {
   return {countOf(dims) / dims[columnDim], dims[columnDim]};
 }
 
+Dims batchDims(const Dims &dims) {
+  size_t rank = dims.size();
+  Dims leading(dims.begin(), dims.end() - 2);
+  return {countOf(leading), dims[rank - 2], dims[rank - 1]};
+}
+
+/// An operand of a batch of matrices is one matrix, or has one a batch.
+static std::optional<Dims> batchExtraDims(const Dims &dims, const Dims &out) {
+  Dims leading(dims.begin(), dims.end() - 2);
+  if (countOf(leading) != 1 &&
+      !std::equal(leading.begin(), leading.end(), out.begin()))
+    return std::nullopt;
+  return batchDims(dims);
+}
+
 std::optional<Dims> extraDims(const Graph &graph, const Group &group,
                               ValueId value) {
   const Dims &out = graph.value(group.result).dims;
@@ -28,6 +44,8 @@ std::optional<Dims> extraDims(const Graph &graph, const Group &group,
   for (size_t i = 0; i < dims.size(); ++i)
     if (dims[i] != out[i] && dims[i] != 1)
       return std::nullopt;
+  if (group.kind == TaskKind::BatchMatMul)
+    return batchExtraDims(dims, out);
   if (!group.isMatrix())
     return dims;
   Dims matrix = matrixDims(dims, group.columnDim);
@@ -59,9 +77,7 @@ public:
     for (size_t i : deepestFirst())
       takePoints(groups[i]);
     makePointwiseGroups();
-    std::sort(groups.begin(), groups.end(), [](const Group &a, const Group &b) {
-      return a.lastNode < b.lastNode;
-    });
+    dropUnused();
     return std::move(groups);
   }
 
@@ -73,25 +89,33 @@ private:
           if (id == kNoValue)
             continue;
           const Value &value = graph.value(id);
-          if (value.dtype != DType::F32 && node.op != Op::Reshape)
+          bool isHalf = value.dtype == DType::F16 || value.dtype == DType::BF16;
+          if (isHalf && node.op != Op::Reshape)
             return makeError("node '" + node.name +
                              "': " + std::string(nameOf(node.op)) + " of " +
                              typeText(value.dtype, value.dims) +
-                             " is not supported: only f32 is");
-          if (countOf(value.dims) == 0)
-            return makeError(
-                "node '" + node.name + "': " + std::string(nameOf(node.op)) +
-                " of the empty " + typeText(value.dtype, value.dims) +
-                " is not supported");
+                             " is not supported");
         }
     return success();
   }
 
+  bool isEmpty(ValueId id) const {
+    return id != kNoValue && countOf(dimsOf(id)) == 0;
+  }
+
   Status makeAnchors() {
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
-      if (isPointwise(graph.nodes[i].op))
+      const Node &node = graph.nodes[i];
+      if (isEmpty(node.outputs[0])) {
+        taken[i] = true;
         continue;
-      TLM_TRY(Group group, anchorGroup(graph, graph.nodes[i]));
+      }
+      bool readsEmpty = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                    [this](ValueId id) { return isEmpty(id); });
+      if (isPointwise(node.op))
+        continue;
+      TLM_TRY(Group group, readsEmpty ? computeGroup(graph, node)
+                                      : anchorGroup(graph, uses, node));
       group.lastNode = int32_t(i);
       taken[i] = true;
       groups.push_back(std::move(group));
@@ -161,7 +185,9 @@ private:
 
   static bool takesPoints(const Group &group) {
     return !group.isView && group.kind != TaskKind::Concat &&
-           group.kind != TaskKind::Softmax;
+           group.kind != TaskKind::Softmax && group.kind != TaskKind::Compute &&
+           group.kind != TaskKind::Normalize &&
+           group.kind != TaskKind::Attention;
   }
 
   bool mayJoin(const Group &group, int32_t index,
@@ -213,6 +239,26 @@ private:
       group.points = points;
       group.result = value;
       group.lastNode = next;
+    }
+  }
+
+  /// Folding transposes into products leaves some without a reader.
+  void dropUnused() {
+    std::vector<bool> isRead = uses.isOutput;
+    std::sort(groups.begin(), groups.end(), [](const Group &a, const Group &b) {
+      return a.lastNode < b.lastNode;
+    });
+    for (size_t i = groups.size(); i-- > 0;) {
+      const Group &group = groups[i];
+      if (!isRead[size_t(group.result)]) {
+        groups.erase(groups.begin() + int64_t(i));
+        continue;
+      }
+      auto read = [&](ValueId id) { isRead[size_t(id)] = true; };
+      group.forEachOperand(read);
+      for (int32_t point : group.points)
+        for (ValueId id : graph.nodes[size_t(point)].inputs)
+          read(id);
     }
   }
 

@@ -13,6 +13,11 @@
 //   - A 1x1 convolution of [N,C,1,1] is a MatMul, a pool over the whole image
 //     a GlobalPool, a Reshape a view.
 //   - Pointwise nodes without an anchor form Pointwise groups.
+//   - What no faster kind covers is a Compute group, and so is whatever has
+//     another element type than f32; MatMul of two run-time values is a
+//     BatchMatMul, with a transpose of the last two dims folded into it.
+//   - Groups whose result nothing reads are dropped, and values without
+//     elements need none.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,6 +45,10 @@ struct Group {
   int64_t groups = 1;
   bool transposedWeight = false;
   bool countIncludePad = false;
+  Computation computation = {};
+  Norm norm = Norm::Layer;  ///< Normalize
+  float epsilon = 0;        ///< Normalize
+  AttentionShape attention; ///< Attention; inputs are q, k, v and the mask
   /// What the anchor yields; the first of `points` reads it.
   ValueId accumulator = kNoValue;
   std::vector<int32_t> points; ///< nodes, in order
@@ -51,6 +60,16 @@ struct Group {
   size_t columnDim = 1;
 
   bool isMatrix() const { return kind == TaskKind::MatMul; }
+  /// Calls visit(value) for everything its anchor reads; extras of the points
+  /// are the nodes' own.
+  template <typename Visit>
+  void forEachOperand(Visit visit) const {
+    for (ValueId id : inputs)
+      visit(id);
+    for (ValueId id : {weight, bias, scale})
+      if (id != kNoValue)
+        visit(id);
+  }
 };
 
 /// Groups in the order of their steps.
@@ -58,6 +77,9 @@ Result<std::vector<Group>> fuse(const Graph &graph);
 
 /// Dims of a matrix with these dims of a result: rows x column.
 Dims matrixDims(const Dims &dims, size_t columnDim);
+
+/// Dims as a batch of matrices: the leading ones flattened.
+Dims batchDims(const Dims &dims);
 
 /// The dims under which a task of that group reads `value` as an Extra, or
 /// nothing when the value does not broadcast to the group's result.

@@ -6,8 +6,49 @@
 
 namespace tlm {
 
+/// Fewer channels than this are mostly padding in Nhwc.
+static constexpr int64_t kFewChannels = 8;
+
+static bool isConvLike(TaskKind kind) {
+  return kind == TaskKind::Conv || kind == TaskKind::Depthwise ||
+         kind == TaskKind::MaxPool || kind == TaskKind::AveragePool ||
+         kind == TaskKind::GlobalPool;
+}
+
+/// Kinds that work in either layout.
+static bool isIndifferent(TaskKind kind) {
+  return kind == TaskKind::Pointwise || kind == TaskKind::Concat ||
+         kind == TaskKind::Compute;
+}
+
+/// Values that a convolution or pooling reads, at once or through groups that
+/// work in either layout.
+static std::vector<bool> readAsImages(const Graph &graph,
+                                      const std::vector<Group> &groups) {
+  std::vector<bool> wanted(graph.values.size(), false);
+  for (size_t i = groups.size(); i-- > 0;) {
+    const Group &group = groups[i];
+    bool passes = isIndifferent(group.kind) && !group.isView &&
+                  wanted[size_t(group.result)];
+    auto want = [&](ValueId id) {
+      const Value &value = graph.value(id);
+      if (value.dims.size() == 4 && value.dtype == DType::F32)
+        wanted[size_t(id)] = true;
+    };
+    if (isConvLike(group.kind) || passes)
+      for (ValueId id : group.inputs)
+        want(id);
+    if (isConvLike(group.kind) || passes)
+      for (int32_t point : group.points)
+        for (ValueId id : graph.nodes[size_t(point)].inputs)
+          if (graph.value(id).dims == graph.value(group.result).dims)
+            want(id);
+  }
+  return wanted;
+}
+
 static Layout resultLayout(const Graph &graph, const Group &group,
-                           const std::vector<Layout> &home) {
+                           const std::vector<Layout> &home, bool isImage) {
   const Dims &dims = graph.value(group.result).dims;
   if (dims.size() != 4 || group.isView)
     return Layout::Plain;
@@ -20,8 +61,13 @@ static Layout resultLayout(const Graph &graph, const Group &group,
   case TaskKind::MaxPool:
   case TaskKind::AveragePool:
     return Layout::Nhwc;
+  case TaskKind::Compute:
+    return isImage && graph.value(group.result).dtype == DType::F32 &&
+                   dims[1] >= kFewChannels
+               ? Layout::Nhwc
+               : Layout::Plain;
   case TaskKind::Concat:
-    if (dims[2] != 1 || dims[3] != 1)
+    if (isImage && (dims[2] != 1 || dims[3] != 1))
       return Layout::Nhwc;
     [[fallthrough]];
   case TaskKind::Pointwise: {
@@ -42,9 +88,10 @@ Layouts chooseLayouts(const Graph &graph, const std::vector<Group> &groups) {
                   std::vector<int32_t>(count, -1),
                   std::vector<bool>(graph.outputs.size(), false)};
   std::vector<const Group *> producer(count, nullptr);
+  std::vector<bool> isImage = readAsImages(graph, groups);
   for (const Group &group : groups) {
     layouts.home[size_t(group.result)] =
-        resultLayout(graph, group, layouts.home);
+        resultLayout(graph, group, layouts.home, isImage[size_t(group.result)]);
     producer[size_t(group.result)] = &group;
   }
   for (size_t i = 0; i < graph.outputs.size(); ++i) {

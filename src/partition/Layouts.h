@@ -1,7 +1,8 @@
 //===- Layouts.h - where each value is written ------------------*- C++ -*-===//
 //
 // A value's home is the buffer its producer writes.
-//   - Images are Nhwc from the first convolution on. User tensors, matrices,
+//   - Images are Nhwc from the first convolution on, and so is what is computed
+//     for one. User tensors, matrices,
 //     constants and what is computed from Plain images point by point are
 //     Plain.
 //   - A graph output whose home is Plain is written where the user wants it;

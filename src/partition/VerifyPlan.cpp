@@ -117,7 +117,7 @@ private:
           return where + name("operand", j) + "not the task's type";
         bool isOutput = j + 1 == step.operands.size();
         size_t root = size_t(rootOf(plan, step.operands[j]));
-        if (!isOutput && !written[root])
+        if (!isOutput && !written[root] && buffer.type.elementCount())
           return where + name("operand", j) + "read before it is written";
         if (isOutput && (buffer.kind == BufferKind::Input ||
                          buffer.kind == BufferKind::Constant))
@@ -129,7 +129,8 @@ private:
       written[size_t(rootOf(plan, step.operands.back()))] = true;
     }
     for (size_t i = 0; i < plan.outputs.size(); ++i)
-      if (!written[size_t(plan.outputs[i])])
+      if (!written[size_t(plan.outputs[i])] &&
+          plan.buffers[size_t(plan.outputs[i])].type.elementCount())
         return name("output", i) + "never written";
     return {};
   }

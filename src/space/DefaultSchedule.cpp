@@ -303,6 +303,47 @@ static void scheduleWindow(const Task &task, const Target &target,
   schedule.set(Decision::MaxParallelism, "", workers);
 }
 
+// Rows of the last dim, a block of them a chunk.
+static void scheduleRows(const Task &task, const Target &target,
+                         Schedule &schedule) {
+  const BufferType &type = task.find(Role::Input)->type;
+  int64_t columns = type.dims.back();
+  if (task.kind == TaskKind::Softmax && columns % target.vectorFloats()) {
+    schedule.set(Decision::Algorithm, "", int64_t(Algorithm::Plain));
+    return;
+  }
+  int64_t rows = type.elementCount() / columns;
+  double time = estimateMicroseconds(task, target);
+  int64_t workers = usefulWorkers(target, time);
+  schedule.set(Decision::Algorithm, "", int64_t(Algorithm::Direct));
+  schedule.set(Decision::ParallelTile, "rows",
+               rows / pickChunks(rows, workers, 1, time));
+  schedule.set(Decision::MaxParallelism, "", workers);
+}
+
+// Blocks of query rows: small enough that scores and result stay in half of L2,
+// large enough that K and V are read by several register tiles.
+static void scheduleAttention(const Task &task, const Target &target,
+                              Schedule &schedule) {
+  const std::vector<int64_t> &q = task.operands[0].type.dims;
+  const std::vector<int64_t> &k = task.operands[1].type.dims;
+  int64_t rows = q[q.size() - 2], keys = k[k.size() - 2];
+  int64_t depth = task.output().type.dims[2] / task.attention.heads;
+  int64_t fits = target.l2Bytes / 8 / std::max<int64_t>(1, keys + 2 * depth);
+  int64_t block = largestDivisor(rows, std::clamp<int64_t>(fits, 8, 64));
+  if (block < 8) // a prime number of rows: one block
+    block = rows;
+  schedule.set(Decision::Algorithm, "", int64_t(Algorithm::Direct));
+  schedule.set(Decision::ParallelTile, "rows", block);
+  schedule.set(Decision::RegisterTile, "w",
+               target.vectorRegisters >= 32 ? 8 : 6);
+  schedule.set(Decision::RegisterRow, "keys", 2);
+  schedule.set(Decision::RegisterRow, "f",
+               largestDivisor(depth / target.vectorFloats(), 2));
+  schedule.set(Decision::MaxParallelism, "",
+               usefulWorkers(target, estimateMicroseconds(task, target)));
+}
+
 Schedule tlm::plainSchedule(const Task &task) {
   Schedule schedule;
   schedule.taskKey = task.key();
@@ -370,9 +411,15 @@ Schedule tlm::defaultSchedule(const Task &task, const Target &target,
     schedule.set(Decision::MaxParallelism, "", workers);
     return schedule;
   }
-  case TaskKind::Concat:
   case TaskKind::Softmax:
-    return plainSchedule(task);
+  case TaskKind::Normalize:
+    scheduleRows(task, target, schedule);
+    return schedule;
+  case TaskKind::Attention:
+    scheduleAttention(task, target, schedule);
+    return schedule;
+  default:
+    break; // only the plain form
   }
   return plainSchedule(task);
 }
