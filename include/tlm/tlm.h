@@ -45,12 +45,15 @@ typedef enum tlm_dtype {
   TLM_F32 = 1,
   TLM_U8 = 2,
   TLM_I8 = 3,
+  TLM_U16 = 4,
   TLM_I16 = 5,
   TLM_I32 = 6,
   TLM_I64 = 7,
   TLM_BOOL = 9,
   TLM_F16 = 10,
   TLM_F64 = 11,
+  TLM_U32 = 12,
+  TLM_U64 = 13,
   TLM_BF16 = 16
 } tlm_dtype;
 

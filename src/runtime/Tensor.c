@@ -18,7 +18,8 @@ static const DtypeRow dtypes[] = {
     {TLM_F32, 4, "f32"},   {TLM_U8, 1, "u8"},   {TLM_I8, 1, "i8"},
     {TLM_I16, 2, "i16"},   {TLM_I32, 4, "i32"}, {TLM_I64, 8, "i64"},
     {TLM_BOOL, 1, "bool"}, {TLM_F16, 2, "f16"}, {TLM_F64, 8, "f64"},
-    {TLM_BF16, 2, "bf16"},
+    {TLM_BF16, 2, "bf16"}, {TLM_U16, 2, "u16"}, {TLM_U32, 4, "u32"},
+    {TLM_U64, 8, "u64"},
 };
 
 static const DtypeRow *rowOf(int32_t dtype) {

@@ -23,7 +23,8 @@ Border windowBorder(const std::vector<Window> &windows, int64_t height,
                 windows[1].padBegin, end(windows[1], width), 0};
 }
 
-static std::string verifyType(const BufferType &type) {
+/// `least`: of every extent.
+static std::string verifyType(const BufferType &type, int64_t least) {
   if (sizeOf(type.dtype) == 0)
     return "no element type";
   if (type.dims.empty() && type.layout == Layout::Nhwc)
@@ -39,7 +40,7 @@ static std::string verifyType(const BufferType &type) {
   if (border.empty() && border.value != 0)
     return "value of an empty border";
   for (int64_t dim : type.dims)
-    if (dim < 1 || dim > kMaxElements)
+    if (dim < least || dim > kMaxElements)
       return "extent " + std::to_string(dim);
   if (type.layout == Layout::Nhwc ? type.channelStride < type.dims[1] ||
                                         type.channelStride > kMaxElements
@@ -359,7 +360,9 @@ std::string Task::verify() const {
     if (i && operand.role < operands[i - 1].role)
       return where + "out of the order of roles";
     ++counts[size_t(operand.role)];
-    if (std::string broken = verifyType(operand.type); !broken.empty())
+    bool mayBeEmpty = kind == TaskKind::Compute && operand.role == Role::Input;
+    if (std::string broken = verifyType(operand.type, mayBeEmpty ? 0 : 1);
+        !broken.empty())
       return where + broken;
     if (form.f32 && operand.type.dtype != DType::F32)
       return where + "not f32";
