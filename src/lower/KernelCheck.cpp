@@ -47,6 +47,12 @@ int64_t workPerPoint(const Task &task) {
     return out.back();
   case TaskKind::BatchMatMul:
     return in[2];
+  case TaskKind::Compute: {
+    const Index &steps = task.computation.reductions;
+    return std::accumulate(steps.begin(), steps.end(),
+                           16 * int64_t(task.computation.nodes.size()),
+                           std::multiplies<>());
+  }
   case TaskKind::Attention:
     return 2 * task.operands[1].type.elementCount() / in[0];
   default:

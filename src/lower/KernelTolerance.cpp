@@ -28,6 +28,42 @@ static bool usesWinograd(const Kernel &kernel) {
   return false;
 }
 
+/// An error inside a computation may grow without bound (differences of
+/// exponentials, comparisons), so only moves, sums and products are judged.
+static double computationTolerance(const Computation &computation,
+                                   double largest) {
+  double tolerance = 0;
+  for (const ScalarNode &node : computation.nodes) {
+    if (!isFloat(node.dtype)) {
+      bool comparesFloats =
+          !node.arguments.empty() &&
+          isFloat(computation.nodes[size_t(node.arguments[0])].dtype);
+      if (comparesFloats)
+        return kUnknown;
+      continue;
+    }
+    switch (node.op) {
+    case Scalar::Constant:
+    case Scalar::Load:
+    case Scalar::Select:
+    case Scalar::Min:
+    case Scalar::Max:
+    case Scalar::Neg:
+    case Scalar::Abs:
+      break;
+    case Scalar::Add:
+    case Scalar::Sub:
+    case Scalar::Mul:
+    case Scalar::Reduce:
+      tolerance = 1e-5 * std::max(1.0, largest);
+      break;
+    default:
+      return kUnknown;
+    }
+  }
+  return tolerance;
+}
+
 double tlm::accumulatorTolerance(const Task &task, const Kernel &kernel,
                                  double value, double largest) {
   switch (task.kind) {
@@ -49,6 +85,8 @@ double tlm::accumulatorTolerance(const Task &task, const Kernel &kernel,
     const std::vector<int64_t> &keys = task.operands[1].type.dims;
     return kLargestValue * (double(keys[keys.size() - 2]) * 0x1p-23 + 2e-5);
   }
+  case TaskKind::Compute:
+    return computationTolerance(task.computation, largest);
   default:
     return 0;
   }

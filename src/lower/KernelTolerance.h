@@ -6,6 +6,8 @@
 //   average of n values    2 ULP: the exact sum times the rounded 1/n
 //   softmax over n         (n + 8) ULP: n rounded additions and exp
 //   normalisation over n   (n + 16) ULP of the largest result
+//   computations           none for moves of data; 1e-5 of the largest result
+//                          for sums and products; of others nothing is said
 //   attention over n keys  n ULP and 2e-5 of the largest value: softmax's
 //                          error times the values
 //   Winograd F(4x4,3x3)    1e-5 of the accumulator's largest magnitude, times

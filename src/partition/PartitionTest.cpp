@@ -469,15 +469,75 @@ static std::string errorOf(const Net &net) {
 }
 
 TEST(Partition, RefusalsNameNodeAndOperator) {
-  Net matrices;
-  ValueId a = matrices.input({2, 3}), b = matrices.input({3, 4});
-  matrices.outputs({matrices.add(Op::MatMul, {a, b})});
-  EXPECT_EQ(errorOf(matrices), "node 'n3': matmul of two values computed at "
-                               "run time is not supported");
+  Net net;
+  ValueId x = net.input({2, 3, 4});
+  net.outputs({net.add(Op::Softmax, {x}, AxesAttributes{{1}})});
+  EXPECT_EQ(errorOf(net), "node 'n2': softmax along an axis that is not the "
+                          "last is not supported");
+}
 
+TEST(Partition, WhatNoFasterKindCoversIsComputed) {
   Net moved;
   ValueId x = moved.input({2, 3, 4});
-  moved.outputs({moved.add(Op::Transpose, {x}, AxesAttributes{{1, 0, 2}})});
-  EXPECT_EQ(errorOf(moved),
-            "node 'n2': transpose that moves data is not supported");
+  ValueId t = moved.add(Op::Transpose, {x}, AxesAttributes{{1, 0, 2}});
+  ValueId c = moved.add(Op::Concat, {t, t}, AxesAttributes{{2}});
+  ValueId p = moved.add(Op::Pad, {c}, PadAttributes{{0, 1, 0}, {2, 0, -1}, 3});
+  moved.outputs({moved.add(Op::ReduceMean, {p}, AxesAttributes{{0, 2}})});
+  for (const std::string &label : labelsOf(moved))
+    EXPECT_TRUE(label.starts_with("compute_")) << label;
+
+  // One spatial dim, and a window that is computed at run time.
+  Net line;
+  ValueId y = line.input({1, 4, 9});
+  ValueId w = line.input({6, 2, 3});
+  Window window{3, 2, 1, 1, 1};
+  ValueId conv = line.add(Op::Conv, {y, w}, ConvAttributes{{window}, 2});
+  ValueId pool = line.add(Op::AveragePool, {conv},
+                          PoolAttributes{{{2, 2, 1, 0, 1}}, false, {1}});
+  line.outputs({pool});
+  EXPECT_EQ(labelsOf(line).size(), 2u);
+}
+
+TEST(Partition, ComputedImagesAreNhwcWhereConvolutionsReadThem) {
+  Net net;
+  ValueId x = net.conv(net.input({1, 3, 8, 8}), 16, 3);
+  ValueId t = net.add(Op::Transpose, {x}, AxesAttributes{{0, 1, 3, 2}});
+  net.outputs({net.conv(t, 24, 3)});
+  Plan plan;
+  labelsOf(net, &plan);
+  ASSERT_EQ(plan.steps.size(), 5u); // with copies of input and output
+  const Task &compute = plan.tasks[size_t(plan.steps[2].task)];
+  EXPECT_EQ(compute.kind, TaskKind::Compute);
+  EXPECT_EQ(compute.output().type.text(),
+            "f32 nhwc[1,16,8,8]c16 border(1,1,1,1)=0");
+  EXPECT_EQ(compute.operands[0].type.layout, Layout::Nhwc);
+}
+
+TEST(Partition, ProductsOfRunTimeValues) {
+  Net net;
+  ValueId q = net.input({2, 3, 5, 4}), k = net.input({2, 3, 7, 4});
+  ValueId kt = net.add(Op::Transpose, {k}, AxesAttributes{{0, 1, 3, 2}});
+  ValueId scores = net.add(Op::MatMul, {q, kt});
+  ValueId scaled = net.add(Op::Mul, {scores, net.scalar(0.5f)});
+  net.outputs({net.add(Op::Add, {scaled, net.constant({5, 7})})});
+  EXPECT_EQ(labelsOf(net),
+            (std::vector<std::string>{"batch_matmul_6x5x4x7t_mul_add"}));
+
+  // One matrix for all, and a batch that broadcasts in part.
+  Net shared;
+  ValueId a = shared.input({2, 3, 5, 4});
+  ValueId one = shared.add(Op::MatMul, {a, shared.input({4, 6})});
+  shared.outputs({shared.add(Op::MatMul, {one, shared.input({2, 1, 6, 2})})});
+  std::vector<std::string> labels = labelsOf(shared);
+  ASSERT_EQ(labels.size(), 2u);
+  EXPECT_EQ(labels[0], "batch_matmul_6x5x4x6");
+  EXPECT_TRUE(labels[1].starts_with("compute_")) << labels[1];
+}
+
+TEST(Partition, ValuesWithoutElementsNeedNoStep) {
+  Net net;
+  ValueId x = net.input({0, 3}), y = net.input({2, 3});
+  ValueId r = net.relu(x);
+  net.outputs({r, net.add(Op::Concat, {r, y}, AxesAttributes{{0}})});
+  EXPECT_EQ(labelsOf(net).size(), 1u);
 }

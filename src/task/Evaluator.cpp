@@ -4,6 +4,7 @@
 
 #include "base/Check.h"
 #include "base/Pointwise.h"
+#include "task/ComputationPoint.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,11 +25,9 @@ float PointTrace::argument(PointRef ref) const {
 }
 
 bool canEvaluate(const Task &task) {
-  return task.kind != TaskKind::Compute &&
-         std::all_of(task.operands.begin(), task.operands.end(),
-                     [](const Operand &operand) {
-                       return operand.type.dtype == DType::F32;
-                     });
+  return std::all_of(
+      task.operands.begin(), task.operands.end(),
+      [](const Operand &operand) { return operand.type.dtype == DType::F32; });
 }
 
 Evaluator::Evaluator(const Task &task,
@@ -96,9 +95,19 @@ double Evaluator::accumulate(const Index &out) const {
   case TaskKind::Attention:
     return attend(out);
   case TaskKind::Compute:
-    break; // not one that canEvaluate
+    return compute(out);
   }
   return NAN;
+}
+
+double Evaluator::compute(const Index &out) const {
+  std::vector<TypedBuffer> buffers;
+  for (const Memory &operand : operands)
+    if (&operand != &operands.back())
+      buffers.push_back(
+          {operand.type, reinterpret_cast<const std::byte *>(
+                             operand.base - operand.type->origin())});
+  return ComputationPoint(task.computation, std::move(buffers)).at(out).real;
 }
 
 int64_t Evaluator::row(const Index &out, int64_t kh) const {

@@ -27,7 +27,7 @@ struct PointTrace {
   float argument(PointRef ref) const;
 };
 
-/// Whether an Evaluator covers the task: all of f32, and no Compute.
+/// Whether an Evaluator covers the task: all of f32.
 bool canEvaluate(const Task &task);
 
 class Evaluator {
@@ -64,6 +64,7 @@ private:
   double multiplyBatch(const Index &out) const;
   double normalize(const Index &out) const;
   double attend(const Index &out) const;
+  double compute(const Index &out) const;
   float concatenated(Index index) const;
 
   /// Where tap (kh, kw) of the window at `out` reads, before padding.

@@ -18,7 +18,11 @@ public:
 
   Task next() {
     Task task;
-    task.kind = TaskKind(pick(0, 9));
+    task.kind = TaskKind(pick(0, 11));
+    if (task.kind == TaskKind::Compute)
+      return compute();
+    if (task.kind == TaskKind::BatchMatMul)
+      return batchMatMul();
     int64_t n = pick(1, 2), channels = pick(1, 70);
     int64_t h = pick(1, 20), w = pick(1, 20);
     std::vector<int64_t> in{n, channels, h, w}, out = in;
@@ -115,6 +119,60 @@ private:
                      -std::numeric_limits<float>::infinity()};
     return type;
   }
+  Task compute() {
+    constexpr DType kTypes[] = {DType::F32, DType::F64, DType::I64, DType::U8,
+                                DType::Bool};
+    using Node = ComputationBuilder::Node;
+    std::vector<int64_t> loops(size_t(pick(0, 3)), pick(1, 9)), reductions;
+    if (pick(0, 1))
+      reductions = {pick(2, 5), pick(1, 3)};
+    ComputationBuilder builder(loops, reductions);
+    Task task;
+    task.kind = TaskKind::Compute;
+    DType dtype = kTypes[pick(0, 4)];
+    std::vector<int64_t> dims(size_t(pick(0, 2)), pick(1, 6));
+    task.operands = {{Role::Input, {.dtype = dtype, .dims = dims}}};
+    std::vector<Node> indices;
+    for (size_t d = 0; d < dims.size(); ++d)
+      indices.push_back(!reductions.empty() ? builder.reduction(0)
+                        : loops.empty()     ? builder.integer(-3)
+                                            : builder.loop(0));
+    Node x = builder.load(0, dtype, indices);
+    bool isBool = dtype == DType::Bool;
+    constexpr double kReal[] = {-0.0, 0.1, 1e300,
+                                std::numeric_limits<double>::infinity()};
+    for (int64_t i = 0, count = pick(0, 4); i < count; ++i) {
+      Node number = isFloat(dtype) ? builder.real(kReal[pick(0, 3)], dtype)
+                                   : builder.integer(pick(-99, 99), dtype);
+      Node y = builder.op(isBool ? Scalar::Xor : Scalar::Sub, {number, x});
+      x = pick(0, 1)
+              ? y
+              : builder.select(builder.op(Scalar::Less, {y, number}), x, y);
+    }
+    if (!reductions.empty())
+      x = builder.reduce(x, isBool       ? Combine::Or
+                            : pick(0, 1) ? Combine::Max
+                                         : Combine::ArgMinLast);
+    DType result = builder.dtypeOf(x);
+    if (pick(0, 1))
+      x = builder.cast(x, result = kTypes[pick(0, 4)]);
+    task.computation = builder.finish(x);
+    task.operands.push_back({Role::Output, {.dtype = result, .dims = loops}});
+    return task;
+  }
+  Task batchMatMul() {
+    Task task;
+    task.kind = TaskKind::BatchMatMul;
+    task.transposedWeight = pick(0, 1);
+    int64_t batch = pick(1, 4), m = pick(1, 9), n = pick(1, 9), k = pick(1, 9);
+    std::vector<int64_t> y{pick(0, 1) ? batch : 1, k, n};
+    if (task.transposedWeight)
+      std::swap(y[1], y[2]);
+    task.operands = {{Role::Input, {.dims = {batch, m, k}}},
+                     {Role::Input, {.dims = y}, pick(0, 1) == 1},
+                     {Role::Output, {.dims = {batch, m, n}}}};
+    return task;
+  }
   void weigh(Task &task, std::vector<int64_t> dims) {
     int64_t outputs = task.kind == TaskKind::MatMul && !task.transposedWeight
                           ? dims[1]
@@ -147,7 +205,7 @@ private:
 } // namespace
 
 TEST(ParseTask, PrintParsePrintIsIdentity) {
-  int kinds[10] = {};
+  int kinds[12] = {};
   for (uint32_t seed = 0; seed < 2000; ++seed) {
     Task task = Generator(seed).next();
     ASSERT_EQ(task.verify(), "") << task.text();
@@ -156,10 +214,11 @@ TEST(ParseTask, PrintParsePrintIsIdentity) {
     EXPECT_EQ(parsed->text(), task.text());
     EXPECT_EQ(parsed->operands, task.operands);
     EXPECT_EQ(parsed->points, task.points);
+    EXPECT_EQ(parsed->computation, task.computation);
     EXPECT_EQ(parsed->key(), task.key());
     ++kinds[int(task.kind)];
   }
-  EXPECT_GT(*std::min_element(kinds, kinds + 10), 100);
+  EXPECT_GT(*std::min_element(kinds, kinds + 12), 100);
 }
 
 // Whatever the text, the answer is a task whose text it is, or an error.
@@ -171,7 +230,7 @@ TEST(ParseTask, DamagedTextIsRefusedOrAnotherTask) {
     if (seed % 3 == 0)
       text.erase(at, 1 + random() % 20);
     else if (seed % 3 == 1)
-      text[at] = "0129,[]() \nac="[random() % 14];
+      text[at] = "0129,[]() \nac=%-"[random() % 16];
     else
       text.insert(at, "9999999999");
     Result<Task> parsed = parseTask(text);

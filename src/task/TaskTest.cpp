@@ -113,3 +113,52 @@ TEST(Task, VerifyNamesWhatIsBroken) {
   extra.operands[3].type = {.dims = {64}};
   EXPECT_EQ(extra.verify(), "operand3: does not broadcast to the output");
 }
+
+// relu(x) * scale[c] summed over the last dim.
+static Task computeTask() {
+  ComputationBuilder builder({2, 3}, {4});
+  auto x = builder.load(
+      0, DType::F32, {builder.loop(0), builder.loop(1), builder.reduction(0)});
+  auto relu = builder.op(Scalar::Max, {x, builder.real(0.1)});
+  auto scale =
+      builder.cast(builder.load(1, DType::I32, {builder.loop(1)}), DType::F32);
+  auto sum =
+      builder.reduce(builder.op(Scalar::Mul, {relu, scale}), Combine::Sum);
+  Task task;
+  task.kind = TaskKind::Compute;
+  task.computation = builder.finish(sum);
+  task.operands = {{Role::Input, {.dims = {2, 3, 4}}},
+                   {Role::Input, {.dtype = DType::I32, .dims = {3}}, true},
+                   {Role::Output, {.dims = {2, 3}}}};
+  return task;
+}
+
+TEST(Task, ComputationIsPartOfTheText) {
+  Task task = computeTask();
+  EXPECT_EQ(task.verify(), "");
+  EXPECT_EQ(task.text(), "tlm-task 1\n"
+                         "kind compute\n"
+                         "operand input f32 plain[2,3,4]\n"
+                         "operand input const i32 plain[3]\n"
+                         "operand output f32 plain[2,3]\n"
+                         "loops [2, 3] reductions [4]\n"
+                         "%0 = loop 0\n"
+                         "%1 = loop 1\n"
+                         "%2 = loop 2\n"
+                         "%3 = load f32 0 [%0, %1, %2]\n"
+                         "%4 = const f32 0.1\n"
+                         "%5 = max %3 %4\n"
+                         "%6 = load i32 1 [%1]\n"
+                         "%7 = cast f32 %6\n"
+                         "%8 = mul %5 %7\n"
+                         "%9 = reduce sum %8\n"
+                         "result %9\n");
+  EXPECT_EQ(task.label(), "compute_2x3_sum_4_10");
+  EXPECT_EQ(task.flops(), 2.0 * 3 * 4 * 10);
+  Task wrong = task;
+  wrong.operands[1].type.dtype = DType::I64;
+  EXPECT_EQ(wrong.verify(), "%6: load of a i32 from a i64");
+  wrong = task;
+  wrong.operands[2].type.dims = {2, 4};
+  EXPECT_EQ(wrong.verify(), "loops are not the output's dims");
+}
