@@ -37,6 +37,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace tlm {
@@ -127,7 +128,8 @@ private:
   const int64_t *constantOf(Node node) const;
 
   Computation computation;
-  std::vector<Range> ranges; ///< of each node
+  std::vector<Range> ranges;                   ///< of each node
+  std::unordered_multimap<size_t, Node> known; ///< by hash of the node
 };
 
 } // namespace tlm

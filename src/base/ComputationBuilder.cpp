@@ -21,6 +21,23 @@ bool isSame(const ScalarNode &a, const ScalarNode &b) {
          std::memcmp(&a.real, &b.real, sizeof(double)) == 0;
 }
 
+size_t hashOf(const ScalarNode &node) {
+  uint64_t hash = 0, real = 0;
+  std::memcpy(&real, &node.real, sizeof(real));
+  auto mix = [&](uint64_t value) {
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29;
+  };
+  mix(uint64_t(node.op));
+  mix(uint64_t(node.dtype));
+  mix(uint64_t(node.index));
+  mix(uint64_t(node.integer));
+  mix(real);
+  for (int32_t argument : node.arguments)
+    mix(uint64_t(argument));
+  return size_t(hash);
+}
+
 bool isComparison(Scalar op) {
   return op == Scalar::Equal || op == Scalar::Less || op == Scalar::LessEqual ||
          op == Scalar::IsNan;
@@ -43,10 +60,11 @@ bool isCommutative(Scalar op) {
 } // namespace
 
 ComputationBuilder::Node ComputationBuilder::append(ScalarNode node) {
-  // An expression of a few dozen nodes: looking back beats a table.
-  for (size_t i = computation.nodes.size(); i-- > 0;)
-    if (isSame(computation.nodes[i], node))
-      return Node(i);
+  size_t hash = hashOf(node);
+  for (auto [it, last] = known.equal_range(hash); it != last; ++it)
+    if (isSame(computation.nodes[size_t(it->second)], node))
+      return it->second;
+  known.emplace(hash, Node(computation.nodes.size()));
   ranges.push_back(rangeOf(node));
   computation.nodes.push_back(std::move(node));
   return Node(computation.nodes.size() - 1);

@@ -1,5 +1,6 @@
 #include "import/ConstantData.h"
 
+#include "base/IntegerArithmetic.h"
 #include "graph/GraphBuilder.h"
 
 #include <cstring>
@@ -36,23 +37,18 @@ Constant narrow(const std::vector<int64_t> &numbers) {
 } // namespace
 
 bool tlm::holdsInts(DType dtype) {
-  switch (dtype) {
-  case DType::I64:
-  case DType::I32:
-  case DType::I16:
-  case DType::I8:
-  case DType::U8:
-  case DType::Bool:
-    return true;
-  default:
-    return false;
-  }
+  return isInteger(dtype) || dtype == DType::Bool;
 }
 
 std::vector<int64_t> tlm::readInts(const Value &value) {
   switch (value.dtype) {
   case DType::I64:
+  case DType::U64:
     return widen<int64_t>(value);
+  case DType::U32:
+    return widen<uint32_t>(value);
+  case DType::U16:
+    return widen<uint16_t>(value);
   case DType::I32:
     return widen<int32_t>(value);
   case DType::I16:
@@ -70,7 +66,12 @@ std::vector<int64_t> tlm::readInts(const Value &value) {
 Constant tlm::writeInts(DType dtype, const std::vector<int64_t> &numbers) {
   switch (dtype) {
   case DType::I64:
+  case DType::U64:
     return makeConstant(numbers);
+  case DType::U32:
+    return narrow<uint32_t>(numbers);
+  case DType::U16:
+    return narrow<uint16_t>(numbers);
   case DType::I32:
     return narrow<int32_t>(numbers);
   case DType::I16:
@@ -91,8 +92,10 @@ Constant tlm::writeInts(DType dtype, const std::vector<int64_t> &numbers) {
 std::optional<std::vector<double>> tlm::readNumbers(const Value &value) {
   size_t count = size_t(countOf(value.dims));
   if (holdsInts(value.dtype)) {
-    std::vector<int64_t> ints = readInts(value);
-    return std::vector<double>(ints.begin(), ints.end());
+    std::vector<double> numbers;
+    for (int64_t number : readInts(value))
+      numbers.push_back(realFromInteger(value.dtype, number));
+    return numbers;
   }
   if (value.dtype == DType::F32) {
     const float *data = value.constant.as<float>();

@@ -14,10 +14,10 @@
 
 namespace tlm {
 
-/// i64, i32, i16, i8, u8 and bool.
+/// Integers of all widths and bool.
 bool holdsInts(DType dtype);
 
-/// The elements of a constant for which holdsInts.
+/// The elements of a constant for which holdsInts; u64 as its bits.
 std::vector<int64_t> readInts(const Value &value);
 
 /// Wraps to the type's width; bool is != 0.

@@ -9,17 +9,24 @@
 
 using namespace tlm;
 
+namespace {
+
+constexpr int64_t kMaxInlinedNodes = 100000;
+
+bool isHalf(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16; }
+
+} // namespace
+
 Result<ImportedModel> GraphImporter::run() {
   TLM_TRY_STATUS(checkVersions());
   result.summary = summarise(model);
   result.graph.name = model.graphName;
   for (const OnnxValueInfo &value : model.values)
     declared.emplace(value.name, &value);
-  TLM_TRY(std::vector<size_t> order, orderNodes(model));
+  scopes.emplace_back();
   TLM_TRY_STATUS(addInputs());
-  TLM_TRY_STATUS(addInitializers());
-  for (size_t index : order)
-    TLM_TRY_STATUS(addNode(model.nodes[index]));
+  TLM_TRY_STATUS(addInitializers(model));
+  TLM_TRY_STATUS(addNodes(model));
   for (const OnnxValueInfo &output : model.outputs)
     if (auto it = unmade.find(output.name); it != unmade.end())
       unsupported.add(*it->second, "output '" + output.name + "'");
@@ -64,24 +71,76 @@ Status GraphImporter::addInputs() {
   const std::vector<OnnxValueInfo> &inputs = result.summary.inputs;
   TLM_TRY(auto shapes, resolveInputShapes(inputs, options));
   for (size_t i = 0; i < inputs.size(); ++i) {
+    if (isHalf(inputs[i].dtype))
+      return makeError("input '" + inputs[i].name + "' is " +
+                       typeText(inputs[i]) +
+                       "; f16 and bf16 are not supported yet");
     if (inputs[i].name.empty())
       return makeError("input " + std::to_string(i) + " has no name");
-    ids[inputs[i].name] =
+    define(inputs[i].name) =
         builder.addInput(inputs[i].name, inputs[i].dtype, shapes[i]);
   }
   return success();
 }
 
-Status GraphImporter::addInitializers() {
-  for (const OnnxTensor &tensor : model.initializers) {
+Status GraphImporter::addInitializers(const OnnxGraph &from) {
+  for (const OnnxTensor &tensor : from.initializers) {
     if (tensor.dtype == DType::Invalid)
       return makeError("initializer '" + tensor.name + "' has ONNX data type " +
                        std::to_string(tensor.onnxType) +
                        ", which is not supported");
-    ids[tensor.name] = builder.addConstant(tensor.name, tensor.dtype,
-                                           tensor.dims, tensor.constant);
+    define(tensor.name) = builder.addConstant(tensor.name, tensor.dtype,
+                                              tensor.dims, tensor.constant);
   }
   return success();
+}
+
+const ValueId *GraphImporter::lookUp(const std::string &name) const {
+  for (size_t i = scopes.size(); i-- > 0;)
+    if (auto it = scopes[i].find(name); it != scopes[i].end())
+      return &it->second;
+  return nullptr;
+}
+
+Status GraphImporter::addNodes(const OnnxGraph &from) {
+  TLM_TRY(std::vector<size_t> order,
+          orderNodes(from, [&](const std::string &name) {
+            return lookUp(name) != nullptr;
+          }));
+  for (size_t index : order)
+    TLM_TRY_STATUS(addNode(from.nodes[index]));
+  return success();
+}
+
+Result<std::vector<ValueId>>
+GraphImporter::inlineGraph(const OnnxGraph &subgraph,
+                           const std::vector<ValueId> &inputs) {
+  inlinedNodes += int64_t(subgraph.nodes.size()) + 1;
+  if (inlinedNodes > kMaxInlinedNodes)
+    return makeError("If and Loop unroll to more than " +
+                     std::to_string(kMaxInlinedNodes) + " nodes");
+  if (inputs.size() != subgraph.inputs.size())
+    return makeError("graph '" + subgraph.graphName + "' takes " +
+                     std::to_string(subgraph.inputs.size()) + " inputs, " +
+                     std::to_string(inputs.size()) + " are given");
+  scopes.emplace_back();
+  for (size_t i = 0; i < inputs.size(); ++i)
+    define(subgraph.inputs[i].name) = inputs[i];
+  std::vector<ValueId> results;
+  Status status = addInitializers(subgraph);
+  if (status.ok())
+    status = addNodes(subgraph);
+  for (const OnnxValueInfo &output : subgraph.outputs) {
+    const ValueId *id = lookUp(output.name);
+    if (!id && status.ok())
+      status = makeError("output '" + output.name + "' of graph '" +
+                         subgraph.graphName + "' is not defined");
+    results.push_back(id ? *id : kNoValue);
+  }
+  scopes.pop_back();
+  if (!status)
+    return status.error();
+  return results;
 }
 
 std::string GraphImporter::locate(const OnnxNode &node) const {
@@ -93,7 +152,7 @@ Result<std::vector<ValueId>>
 GraphImporter::operandsOf(const OnnxNode &node, const OnnxOperator &op) const {
   std::vector<ValueId> inputs;
   for (const std::string &name : node.inputs)
-    inputs.push_back(name.empty() ? kNoValue : ids.at(name));
+    inputs.push_back(name.empty() ? kNoValue : *lookUp(name));
   while (!inputs.empty() && inputs.back() == kNoValue)
     inputs.pop_back(); // absent optional ones
   bool many = op.maxInputs < 0;
@@ -113,7 +172,7 @@ GraphImporter::operandsOf(const OnnxNode &node, const OnnxOperator &op) const {
 Status GraphImporter::addNode(const OnnxNode &node) {
   auto skip = [&] {
     for (const std::string &name : node.outputs)
-      ids[name] = kNoValue;
+      define(name) = kNoValue;
     return success();
   };
   for (const std::string &name : node.inputs)
@@ -125,13 +184,14 @@ Status GraphImporter::addNode(const OnnxNode &node) {
     return skip();
   }
   for (const std::string &name : node.inputs)
-    if (!name.empty() && ids.at(name) == kNoValue)
+    if (!name.empty() && *lookUp(name) == kNoValue)
       return skip();
   if (node.outputs.empty() || node.outputs[0].empty())
     return makeError(locate(node) + "it has no output");
   TLM_TRY(std::vector<ValueId> inputs, operandsOf(node, *op));
 
-  NodeImporter importer(result.graph, node, model.opset(), std::move(inputs));
+  NodeImporter importer(result.graph, node, model.opset(), std::move(inputs),
+                        *this);
   Status status = op->import(importer);
   if (importer.isUnsupported()) {
     unsupported.add(node, status.error().message);
@@ -146,10 +206,10 @@ Status GraphImporter::addNode(const OnnxNode &node) {
     const std::string &name = node.outputs[i];
     if (name.empty())
       continue;
-    ids[name] = importer.output(i);
+    define(name) = importer.output(i);
     if (importer.output(i) == kNoValue)
       unmade.emplace(name, &node);
-    else
+    else if (scopes.size() == 1)
       compareWithDeclared(name, importer.output(i));
   }
   return success();
@@ -181,19 +241,19 @@ Status GraphImporter::addOutputs() {
   for (const Node &node : graph.nodes)
     computed.insert(node.outputs.begin(), node.outputs.end());
   for (const OnnxValueInfo &output : model.outputs) {
-    auto it = ids.find(output.name);
-    if (it == ids.end() || it->second == kNoValue)
+    const ValueId *made = lookUp(output.name);
+    if (!made || *made == kNoValue)
       return makeError("output '" + output.name +
                        "' is made by no node, input or initializer");
-    ValueId id = it->second;
-    if (graph.value(id).dtype != DType::F32)
+    ValueId id = *made;
+    if (isHalf(graph.value(id).dtype))
       return makeError("output '" + output.name + "' is " +
                        typeText(graph.value(id).dtype, graph.value(id).dims) +
-                       "; only f32 outputs are supported");
+                       "; f16 and bf16 are not supported yet");
     declared[output.name] = &output;
     compareWithDeclared(output.name, id);
     if (!computed.contains(id) || !taken.insert(id).second) {
-      Value copy{output.name, DType::F32, graph.value(id).dims, {}};
+      Value copy{output.name, graph.value(id).dtype, graph.value(id).dims, {}};
       graph.values.push_back(std::move(copy));
       ValueId target = ValueId(graph.values.size() - 1);
       graph.nodes.push_back({Op::Reshape, output.name, {id}, {target}, {}});

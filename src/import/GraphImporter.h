@@ -13,7 +13,10 @@ namespace tlm {
 
 /// Walks the nodes in order. A node that TLM cannot compile does not stop the
 /// walk: what depends on it is skipped, so one error lists all such operators.
-class GraphImporter {
+///
+/// Graphs inside nodes are put in place: their names live in a scope of their
+/// own while their nodes are added.
+class GraphImporter : private SubgraphImporter {
 public:
   GraphImporter(const OnnxModel &model, const ImportOptions &options)
       : model(model), options(options), builder(result.graph),
@@ -24,8 +27,15 @@ public:
 private:
   Status checkVersions();
   Status addInputs();
-  Status addInitializers();
+  Status addInitializers(const OnnxGraph &from);
+  Status addNodes(const OnnxGraph &from);
   Status addNode(const OnnxNode &node);
+  Result<std::vector<ValueId>>
+  inlineGraph(const OnnxGraph &subgraph,
+              const std::vector<ValueId> &inputs) override;
+  /// The value of a name, from the innermost scope outwards; null: none.
+  const ValueId *lookUp(const std::string &name) const;
+  ValueId &define(const std::string &name) { return scopes.back()[name]; }
   /// The node's inputs, kNoValue for absent ones, checked for number.
   Result<std::vector<ValueId>> operandsOf(const OnnxNode &node,
                                           const OnnxOperator &op) const;
@@ -39,7 +49,8 @@ private:
   GraphBuilder builder;
   UnsupportedOps unsupported;
   /// By ONNX name; kNoValue for what an unsupported node would make.
-  std::unordered_map<std::string, ValueId> ids;
+  std::vector<std::unordered_map<std::string, ValueId>> scopes;
+  int64_t inlinedNodes = 0;
   std::unordered_map<std::string, const OnnxValueInfo *> declared;
   /// Optional outputs that no import function makes, by name.
   std::unordered_map<std::string, const OnnxNode *> unmade;

@@ -26,15 +26,30 @@ Result<std::vector<int64_t>> NodeImporter::constantInts(size_t i) const {
   return readInts(operand);
 }
 
-Result<float> NodeImporter::constantScalar(size_t i) const {
+Result<double> NodeImporter::constantNumber(size_t i) const {
   const Value &operand = value(inputIds[i]);
-  if (!operand.isConstant() || operand.dtype != DType::F32 ||
-      countOf(operand.dims) != 1)
+  std::optional<std::vector<double>> numbers;
+  if (operand.isConstant() && countOf(operand.dims) == 1)
+    numbers = readNumbers(operand);
+  if (!numbers)
     return makeError("input " + std::to_string(i) + " ('" + operand.name +
-                     "') must be a constant f32 scalar, found " +
+                     "') must be a constant scalar, found " +
                      (operand.isConstant() ? "" : "computed ") +
                      typeText(operand.dtype, operand.dims));
-  return operand.constant.as<float>()[0];
+  return (*numbers)[0];
+}
+
+Result<std::vector<double>> NodeImporter::constantReals(size_t i) const {
+  const Value &operand = value(inputIds[i]);
+  std::optional<std::vector<double>> numbers;
+  if (operand.isConstant() && !holdsInts(operand.dtype))
+    numbers = readNumbers(operand);
+  if (!numbers)
+    return makeError("input " + std::to_string(i) + " ('" + operand.name +
+                     "') must be constant numbers, found " +
+                     (operand.isConstant() ? "" : "computed ") +
+                     typeText(operand.dtype, operand.dims));
+  return *numbers;
 }
 
 bool NodeImporter::hasAttribute(std::string_view name) const {
@@ -79,6 +94,16 @@ std::vector<int64_t> NodeImporter::intsAttribute(std::string_view name,
 std::vector<float> NodeImporter::floatsAttribute(std::string_view name) {
   const OnnxAttribute *found = find(name, Kind::Floats);
   return found ? found->floats : std::vector<float>();
+}
+
+std::vector<std::string> NodeImporter::stringsAttribute(std::string_view name) {
+  const OnnxAttribute *found = find(name, Kind::Strings);
+  return found ? found->strings : std::vector<std::string>();
+}
+
+const OnnxGraph *NodeImporter::graphAttribute(std::string_view name) {
+  const OnnxAttribute *found = find(name, Kind::Graph);
+  return found ? found->graph.get() : nullptr;
 }
 
 const OnnxTensor *NodeImporter::tensorAttribute(std::string_view name) {
@@ -148,7 +173,7 @@ Status NodeImporter::bind(ValueId id, size_t output) {
     return success(); // nobody asked for it
   bool bound = std::ranges::count(outputIds, id) != 0;
   outputIds[output] = id;
-  if (size_t(id) >= firstNew && !bound)
+  if (size_t(id) >= firstNew && !bound && !node.outputs[output].empty())
     graph.value(id).name = node.outputs[output];
   return success();
 }

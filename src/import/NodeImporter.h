@@ -19,12 +19,26 @@
 
 namespace tlm {
 
+/// Puts the nodes of a graph inside an attribute into the Graph.
+class SubgraphImporter {
+public:
+  /// Inputs and results in the order of the subgraph's own; kNoValue for a
+  /// result that an unsupported node would make.
+  virtual Result<std::vector<ValueId>>
+  inlineGraph(const OnnxGraph &subgraph,
+              const std::vector<ValueId> &inputs) = 0;
+
+protected:
+  ~SubgraphImporter() = default;
+};
+
 class NodeImporter {
 public:
   NodeImporter(Graph &graph, const OnnxNode &node, int64_t opset,
-               std::vector<ValueId> inputs)
-      : graph(graph), builder(graph), node(node), version(opset),
-        inputIds(std::move(inputs)), outputIds(node.outputs.size(), kNoValue),
+               std::vector<ValueId> inputs, SubgraphImporter &subgraphs)
+      : graph(graph), builder(graph), node(node), subgraphs(subgraphs),
+        version(opset), inputIds(std::move(inputs)),
+        outputIds(node.outputs.size(), kNoValue),
         firstNew(graph.values.size()) {}
 
   int64_t opset() const { return version; }
@@ -40,14 +54,17 @@ public:
   const std::vector<ValueId> &inputs() const { return inputIds; }
   const Value &value(ValueId id) const { return graph.value(id); }
   const Dims &dims(ValueId id) const { return graph.value(id).dims; }
+  DType dtype(ValueId id) const { return graph.value(id).dtype; }
   int64_t rank(ValueId id) const { return int64_t(dims(id).size()); }
   /// Whether every present input is constant.
   bool allConstant() const;
 
   /// A constant integer input as a list; an error when it is computed.
   Result<std::vector<int64_t>> constantInts(size_t i) const;
-  /// A constant f32 input of one element.
-  Result<float> constantScalar(size_t i) const;
+  /// A constant input of one element, of any type.
+  Result<double> constantNumber(size_t i) const;
+  /// A constant f32 or f64 input as a list.
+  Result<std::vector<double>> constantReals(size_t i) const;
 
   //===--- attributes -----------------------------------------------------===//
 
@@ -58,7 +75,9 @@ public:
   std::vector<int64_t> intsAttribute(std::string_view name,
                                      std::vector<int64_t> absent);
   std::vector<float> floatsAttribute(std::string_view name);
+  std::vector<std::string> stringsAttribute(std::string_view name);
   const OnnxTensor *tensorAttribute(std::string_view name);
+  const OnnxGraph *graphAttribute(std::string_view name);
   /// What a getter found wrong.
   Status attributeStatus() const;
 
@@ -73,6 +92,10 @@ public:
   Result<ValueId> emit(Op op, std::vector<ValueId> inputs,
                        OpAttributes attributes = {});
   Result<ValueId> reshape(ValueId input, Dims dims);
+  Result<std::vector<ValueId>> inlineGraph(const OnnxGraph &subgraph,
+                                           const std::vector<ValueId> &inputs) {
+    return subgraphs.inlineGraph(subgraph, inputs);
+  }
   ValueId constant(Dims dims, std::vector<float> data);
   ValueId constant(DType dtype, Dims dims, Constant data);
 
@@ -87,6 +110,10 @@ public:
   /// unsupported operators.
   Error unsupported(std::string reason);
   bool isUnsupported() const { return refused; }
+  /// Whether output i has a name, so that somebody may read it.
+  bool wantsOutput(size_t i) const {
+    return i < node.outputs.size() && !node.outputs[i].empty();
+  }
 
 private:
   const OnnxAttribute *find(std::string_view name, OnnxAttribute::Kind kind);
@@ -95,6 +122,7 @@ private:
   Graph &graph;
   GraphBuilder builder;
   const OnnxNode &node;
+  SubgraphImporter &subgraphs;
   int64_t version;
   std::vector<ValueId> inputIds, outputIds;
   size_t firstNew; ///< values from here on are this node's

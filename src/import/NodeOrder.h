@@ -5,12 +5,18 @@
 
 #include "import/OnnxModel.h"
 
+#include <functional>
+
 namespace tlm {
 
-/// Indices of the model's nodes in an order in which every value is made before
-/// it is used; the file's own order where that is one. Errors: a name made
-/// twice, an input nobody makes, a cycle.
-Result<std::vector<size_t>> orderNodes(const OnnxModel &model);
+/// Whether an enclosing graph defines a name.
+using IsOuterName = std::function<bool(const std::string &)>;
+
+/// Indices of the graph's nodes in an order in which every value is made before
+/// it is used, by a node or by a graph inside it; the file's own order where
+/// that is one. Errors: a name made twice, an input nobody makes, a cycle.
+Result<std::vector<size_t>> orderNodes(const OnnxGraph &graph,
+                                       const IsOuterName &isOuter);
 
 } // namespace tlm
 

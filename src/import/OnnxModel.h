@@ -26,8 +26,20 @@ struct OnnxTensor {
   Constant constant;
 };
 
+struct OnnxGraph;
+
 struct OnnxAttribute {
-  enum class Kind { Float, Int, String, Tensor, Floats, Ints, Other };
+  enum class Kind {
+    Float,
+    Int,
+    String,
+    Tensor,
+    Floats,
+    Ints,
+    Strings,
+    Graph,
+    Other
+  };
 
   std::string name;
   Kind kind = Kind::Other;
@@ -37,6 +49,8 @@ struct OnnxAttribute {
   std::optional<OnnxTensor> tensor;
   std::vector<float> floats;
   std::vector<int64_t> ints;
+  std::vector<std::string> strings;
+  std::shared_ptr<const OnnxGraph> graph;
 };
 
 struct OnnxNode {
@@ -69,13 +83,18 @@ struct OnnxOpset {
   int64_t version = 0;
 };
 
-struct OnnxModel {
-  int64_t irVersion = 0;
-  std::string producer, graphName;
-  std::vector<OnnxOpset> opsets;
+/// The model's own graph, or one in an attribute.
+struct OnnxGraph {
+  std::string graphName;
   std::vector<OnnxNode> nodes;
   std::vector<OnnxTensor> initializers;
   std::vector<OnnxValueInfo> inputs, outputs, values;
+};
+
+struct OnnxModel : OnnxGraph {
+  int64_t irVersion = 0;
+  std::string producer;
+  std::vector<OnnxOpset> opsets;
 
   /// Version of ONNX's own domain; 0 when the model imports none.
   int64_t opset() const;

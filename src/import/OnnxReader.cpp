@@ -25,6 +25,9 @@ namespace {
 
 using Message = std::shared_ptr<const onnx::ModelProto>;
 
+/// Graphs inside attributes of nodes inside graphs ...
+constexpr int kMaxGraphDepth = 16;
+
 DType dtypeOf(int32_t onnxType) {
   DType dtype = DType(onnxType);
   return sizeOf(dtype) != 0 ? dtype : DType::Invalid;
@@ -46,12 +49,13 @@ public:
 
 private:
   Result<OnnxTensor> tensor(const onnx::TensorProto &proto);
+  Status fill(const onnx::GraphProto &proto, OnnxGraph &graph, int depth);
   Result<Constant> externalBytes(const onnx::TensorProto &proto,
                                  size_t sizeBytes, size_t alignment);
   Result<Constant> bytes(const onnx::TensorProto &proto, DType dtype,
                          int64_t count);
-  Result<OnnxNode> node(const onnx::NodeProto &proto);
-  Result<OnnxAttribute> attribute(const onnx::AttributeProto &proto);
+  Result<OnnxNode> node(const onnx::NodeProto &proto, int depth);
+  Result<OnnxAttribute> attribute(const onnx::AttributeProto &proto, int depth);
 
   Constant view(const void *data, size_t sizeBytes) const {
     static const std::byte empty{};
@@ -94,7 +98,12 @@ Constant typedBytes(const Message &message, const onnx::TensorProto &proto,
     return viewField(message, proto.int64_data());
   case DType::I32:
     return viewField(message, proto.int32_data());
+  case DType::U64:
+    return viewField(message, proto.uint64_data());
+  case DType::U32:
+    return narrow<uint32_t>(proto.uint64_data());
   case DType::I16:
+  case DType::U16:
   case DType::F16:
   case DType::BF16:
     return narrow<uint16_t>(proto.int32_data());
@@ -179,7 +188,8 @@ Result<OnnxTensor> Translator::tensor(const onnx::TensorProto &proto) {
   return result;
 }
 
-Result<OnnxAttribute> Translator::attribute(const onnx::AttributeProto &proto) {
+Result<OnnxAttribute> Translator::attribute(const onnx::AttributeProto &proto,
+                                            int depth) {
   using Kind = OnnxAttribute::Kind;
   OnnxAttribute result;
   result.name = proto.name();
@@ -209,13 +219,27 @@ Result<OnnxAttribute> Translator::attribute(const onnx::AttributeProto &proto) {
     result.kind = Kind::Ints;
     result.ints.assign(proto.ints().begin(), proto.ints().end());
     break;
+  case onnx::AttributeProto::STRINGS:
+    result.kind = Kind::Strings;
+    result.strings.assign(proto.strings().begin(), proto.strings().end());
+    break;
+  case onnx::AttributeProto::GRAPH: {
+    result.kind = Kind::Graph;
+    if (depth >= kMaxGraphDepth)
+      return makeError("graphs are nested deeper than " +
+                       std::to_string(kMaxGraphDepth));
+    auto graph = std::make_shared<OnnxGraph>();
+    TLM_TRY_STATUS(fill(proto.g(), *graph, depth + 1));
+    result.graph = std::move(graph);
+    break;
+  }
   default:
     break;
   }
   return result;
 }
 
-Result<OnnxNode> Translator::node(const onnx::NodeProto &proto) {
+Result<OnnxNode> Translator::node(const onnx::NodeProto &proto, int depth) {
   OnnxNode result;
   result.name = proto.name();
   result.opType = proto.op_type();
@@ -223,7 +247,7 @@ Result<OnnxNode> Translator::node(const onnx::NodeProto &proto) {
   result.inputs.assign(proto.input().begin(), proto.input().end());
   result.outputs.assign(proto.output().begin(), proto.output().end());
   for (const auto &each : proto.attribute()) {
-    Result<OnnxAttribute> made = attribute(each);
+    Result<OnnxAttribute> made = attribute(each, depth);
     if (!made)
       return makeError("node " + result.label() + ": attribute '" +
                            each.name() + "': " + made.error().message,
@@ -254,31 +278,36 @@ OnnxValueInfo valueInfo(const onnx::ValueInfoProto &proto) {
   return result;
 }
 
+Status Translator::fill(const onnx::GraphProto &proto, OnnxGraph &graph,
+                        int depth) {
+  graph.graphName = proto.name();
+  if (proto.sparse_initializer_size() != 0)
+    return makeError("sparse initializers are not supported, found '" +
+                     proto.sparse_initializer(0).values().name() + "'");
+  for (const auto &each : proto.initializer()) {
+    TLM_TRY(OnnxTensor made, tensor(each));
+    graph.initializers.push_back(std::move(made));
+  }
+  for (const auto &each : proto.node()) {
+    TLM_TRY(OnnxNode made, node(each, depth));
+    graph.nodes.push_back(std::move(made));
+  }
+  for (const auto &each : proto.input())
+    graph.inputs.push_back(valueInfo(each));
+  for (const auto &each : proto.output())
+    graph.outputs.push_back(valueInfo(each));
+  for (const auto &each : proto.value_info())
+    graph.values.push_back(valueInfo(each));
+  return success();
+}
+
 Result<OnnxModel> Translator::model() {
-  const onnx::GraphProto &graph = message->graph();
   OnnxModel result;
   result.irVersion = message->ir_version();
   result.producer = message->producer_name();
-  result.graphName = graph.name();
   for (const auto &opset : message->opset_import())
     result.opsets.push_back({normalDomain(opset.domain()), opset.version()});
-  if (graph.sparse_initializer_size() != 0)
-    return makeError("sparse initializers are not supported, found '" +
-                     graph.sparse_initializer(0).values().name() + "'");
-  for (const auto &proto : graph.initializer()) {
-    TLM_TRY(OnnxTensor made, tensor(proto));
-    result.initializers.push_back(std::move(made));
-  }
-  for (const auto &proto : graph.node()) {
-    TLM_TRY(OnnxNode made, node(proto));
-    result.nodes.push_back(std::move(made));
-  }
-  for (const auto &proto : graph.input())
-    result.inputs.push_back(valueInfo(proto));
-  for (const auto &proto : graph.output())
-    result.outputs.push_back(valueInfo(proto));
-  for (const auto &proto : graph.value_info())
-    result.values.push_back(valueInfo(proto));
+  TLM_TRY_STATUS(fill(message->graph(), result, 0));
   return result;
 }
 

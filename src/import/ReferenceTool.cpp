@@ -1,8 +1,9 @@
 // tlm-reference MODEL.onnx OUT.bin [--simplify] INPUT.bin...
 //
 // A test tool: runs a model on the reference path. Inputs and outputs are raw
-// f32 in ONNX order, one file per input, all outputs in one file. Prints the
-// summary, the warnings, the operators and the time.
+// elements of their types in ONNX order, one file per input, all outputs in one
+// file. Prints the summary, the warnings, the operators, the outputs' types and
+// the time.
 
 #include "graph/Passes.h"
 #include "graph/Reference.h"
@@ -33,6 +34,11 @@ void describe(const ImportedModel &model) {
     ++counts[nameOf(node.op)];
   for (auto [name, count] : counts)
     std::printf("  %s %d\n", std::string(name).c_str(), count);
+  for (ValueId id : model.graph.outputs) {
+    const Value &output = model.graph.value(id);
+    std::printf("output %s %s\n", typeText(output.dtype, output.dims).c_str(),
+                output.name.c_str());
+  }
 }
 
 } // namespace
@@ -62,11 +68,11 @@ int main(int argc, char **argv) {
   std::vector<Tensor> inputs;
   for (size_t i = 2; i < paths.size() && i - 2 < model->graph.inputs.size();
        ++i) {
-    const Dims &dims = model->graph.value(model->graph.inputs[i - 2]).dims;
-    Tensor tensor{dims, std::vector<float>(size_t(countOf(dims)))};
+    const Value &input = model->graph.value(model->graph.inputs[i - 2]);
+    Tensor tensor = Tensor::make(input.dtype, input.dims);
     std::ifstream file(paths[i], std::ios::binary);
-    if (!file.read(reinterpret_cast<char *>(tensor.data.data()),
-                   std::streamsize(tensor.data.size() * sizeof(float))))
+    if (!file.read(reinterpret_cast<char *>(tensor.raw()),
+                   std::streamsize(tensor.sizeBytes())))
       return fail(makeError(paths[i] + ": too few bytes"));
     inputs.push_back(std::move(tensor));
   }
@@ -79,7 +85,7 @@ int main(int argc, char **argv) {
   std::printf("ran in %.3f s\n", seconds.count());
   std::ofstream out(paths[1], std::ios::binary);
   for (const Tensor &tensor : *outputs)
-    out.write(reinterpret_cast<const char *>(tensor.data.data()),
-              std::streamsize(tensor.data.size() * sizeof(float)));
+    out.write(reinterpret_cast<const char *>(tensor.raw()),
+              std::streamsize(tensor.sizeBytes()));
   return out ? 0 : fail(makeError(paths[1] + ": cannot write"));
 }

@@ -2,10 +2,10 @@
 
 #include "graph/ShapeRule.h"
 #include "import/ConstantData.h"
+#include "import/ops/Expression.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 using namespace tlm;
 
@@ -14,17 +14,6 @@ namespace {
 ValueId ints(NodeImporter &node, Dims dims, std::vector<int64_t> numbers) {
   return node.constant(DType::I64, std::move(dims),
                        makeConstant(std::move(numbers)));
-}
-
-/// Truncates; what does not fit is clamped, NaN is 0.
-int64_t toInt(double number) {
-  if (std::isnan(number))
-    return 0;
-  if (number >= 9.2e18)
-    return std::numeric_limits<int64_t>::max();
-  if (number <= -9.2e18)
-    return std::numeric_limits<int64_t>::min();
-  return int64_t(number);
 }
 
 } // namespace
@@ -60,7 +49,7 @@ Status tlm::importConstantOfShape(NodeImporter &node) {
     return node.unsupported("a shape that is computed from data");
   TLM_TRY(Dims dims, node.constantInts(0));
   auto count = checkedCountOf(dims);
-  if (!count || *count * int64_t(sizeof(float)) > kMaxFoldedBytes)
+  if (!count || *count * int64_t(sizeof(double)) > kMaxFoldedBytes)
     return makeError("the constant " + dimsText(dims) +
                      " has a negative dim or is too large");
   const OnnxTensor *tensor = node.tensorAttribute("value");
@@ -98,111 +87,65 @@ Status tlm::importSize(NodeImporter &node) {
 Status tlm::importRange(NodeImporter &node) {
   if (!node.allConstant())
     return node.unsupported("bounds that are computed from data");
-  const DType dtype = node.value(node.input(0)).dtype;
-  if (dtype != DType::I64 && dtype != DType::I32)
-    return node.unsupported("type " + std::string(nameOf(dtype)));
-  int64_t bounds[3];
+  const DType dtype = node.dtype(node.input(0));
+  if (dtype == DType::Bool)
+    return node.unsupported("type bool");
+  double bounds[3];
   for (size_t i = 0; i < 3; ++i) {
-    TLM_TRY(auto numbers, node.constantInts(i));
-    if (numbers.size() != 1)
-      return makeError("input " + std::to_string(i) + " must be a scalar");
-    bounds[i] = numbers[0];
+    if (node.dtype(node.input(i)) != dtype)
+      return makeError("bounds of several types");
+    TLM_TRY(bounds[i], node.constantNumber(i));
   }
   auto [start, limit, delta] = bounds;
   if (delta == 0)
     return makeError("a delta of 0");
-  double count = std::ceil((double(limit) - double(start)) / double(delta));
-  if (count > double(kMaxFoldedBytes) / sizeof(int64_t))
+  double count = std::max(0.0, std::ceil((limit - start) / delta));
+  if (!(count * double(sizeOf(dtype)) <= double(kMaxFoldedBytes)))
     return makeError("a range of more than 1 GiB");
-  std::vector<int64_t> numbers;
-  for (int64_t i = 0; i < int64_t(std::max(0.0, count)); ++i)
-    numbers.push_back(int64_t(uint64_t(start) + uint64_t(i) * uint64_t(delta)));
-  Dims dims{int64_t(numbers.size())};
-  return node.bind(node.constant(dtype, dims, writeInts(dtype, numbers)));
+  Expression e(node, {int64_t(count)});
+  auto bound = [&](size_t i) { // exact, also beyond 2^53
+    return e.load(
+        node.input(i),
+        std::vector<Term>(node.dims(node.input(i)).size(), e.integer(0)));
+  };
+  return node.bind(e.emit(bound(0) + e.loop(0).cast(dtype) * bound(2)));
 }
 
-Status tlm::importCast(NodeImporter &node) {
-  const Value value = node.value(node.input(0));
-  int64_t to = node.intAttribute("to", 0);
-  if (to == int64_t(value.dtype))
-    return node.bind(node.input(0));
-  DType dtype = to > 0 && to < 64 ? DType(to) : DType::Invalid;
-  bool known = holdsInts(dtype) || dtype == DType::F32;
-  if (!known)
-    return node.unsupported("to ONNX data type " + std::to_string(to));
-  if (!value.isConstant())
-    return node.unsupported("a computed tensor");
-  auto numbers = readNumbers(value);
-  if (!numbers)
-    return node.unsupported("from " + std::string(nameOf(value.dtype)));
-  if (dtype == DType::F32)
-    return node.bind(node.constant(
-        value.dims, std::vector<float>(numbers->begin(), numbers->end())));
-  std::vector<int64_t> result;
-  if (holdsInts(value.dtype))
-    result = readInts(value); // exact, also beyond 2^53
-  else
-    for (double number : *numbers)
-      result.push_back(dtype == DType::Bool ? number != 0 : toInt(number));
-  return node.bind(node.constant(dtype, value.dims, writeInts(dtype, result)));
+/// Ones on one diagonal of a matrix like the operand.
+Status tlm::importEyeLike(NodeImporter &node) {
+  const Dims dims = node.dims(node.input(0));
+  DType dtype =
+      DType(node.intAttribute("dtype", int64_t(node.dtype(node.input(0)))));
+  if (dims.size() != 2)
+    return makeError("operand " + dimsText(dims) + " is no matrix");
+  if (!isInteger(dtype) && dtype != DType::F32 && dtype != DType::F64 &&
+      dtype != DType::Bool)
+    return node.unsupported("ONNX data type " + std::to_string(int(dtype)));
+  int64_t k = node.intAttribute("k", 0);
+  if (k < -kMaxElements || k > kMaxElements)
+    return makeError("k is " + std::to_string(k));
+  Expression e(node, dims);
+  Term hit = equal(e.loop(0) + double(k), e.loop(1));
+  return node.bind(e.emit(hit.cast(dtype)));
 }
 
-Status tlm::importComparison(NodeImporter &node) {
-  if (!node.allConstant())
-    return node.unsupported("computed tensors");
-  const Value a = node.value(node.input(0)), b = node.value(node.input(1));
-  auto x = readNumbers(a), y = readNumbers(b);
-  if (!x || !y)
-    return node.unsupported("type " + std::string(nameOf(a.dtype)));
-  TLM_TRY(Dims dims, broadcastDims(a.dims, b.dims));
-  if (!checkedCountOf(dims) ||
-      countOf(dims) * int64_t(sizeof(int64_t)) > kMaxFoldedBytes)
-    return makeError("the constant result " + dimsText(dims) +
-                     " is larger than 1 GiB");
-  auto fromX = broadcastIndices(a.dims, dims);
-  auto fromY = broadcastIndices(b.dims, dims);
-  std::vector<int64_t> result;
-  for (size_t i = 0; i < fromX.size(); ++i) {
-    double left = (*x)[size_t(fromX[i])], right = (*y)[size_t(fromY[i])];
-    const std::string &op = node.opType();
-    result.push_back(op == "Equal"     ? left == right
-                     : op == "Greater" ? left > right
-                     : op == "Less"    ? left < right
-                     : op == "And"     ? left != 0 && right != 0
-                                       : left != 0 || right != 0);
-  }
-  return node.bind(
-      node.constant(DType::Bool, dims, writeInts(DType::Bool, result)));
-}
-
-Status tlm::importWhere(NodeImporter &node) {
-  if (!node.allConstant())
-    return node.unsupported("computed tensors");
-  const Value condition = node.value(node.input(0));
-  const Value a = node.value(node.input(1)), b = node.value(node.input(2));
-  if (a.dtype != b.dtype || condition.dtype != DType::Bool)
-    return makeError("a condition of bool and two operands of one type are "
-                     "needed");
-  TLM_TRY(Dims both, broadcastDims(a.dims, b.dims));
-  TLM_TRY(Dims dims, broadcastDims(both, condition.dims));
-  if (!checkedCountOf(dims) ||
-      countOf(dims) * int64_t(sizeof(int64_t)) > kMaxFoldedBytes)
-    return makeError("the constant result " + dimsText(dims) +
-                     " is larger than 1 GiB");
-  auto truths = readInts(condition);
-  auto fromC = broadcastIndices(condition.dims, dims);
-  auto fromA = broadcastIndices(a.dims, dims);
-  auto fromB = broadcastIndices(b.dims, dims);
-  // Pick from both operands laid end to end.
-  Value joined{"", a.dtype, {countOf(a.dims) + countOf(b.dims)}, {}};
-  auto bytes = std::make_shared<std::vector<std::byte>>(
-      a.constant.data, a.constant.data + a.constant.sizeBytes);
-  bytes->insert(bytes->end(), b.constant.data,
-                b.constant.data + b.constant.sizeBytes);
-  joined.constant = {bytes->data(), bytes->size(), bytes};
-  std::vector<int64_t> picked;
-  for (size_t i = 0; i < fromC.size(); ++i)
-    picked.push_back(truths[size_t(fromC[i])] ? fromA[i]
-                                              : countOf(a.dims) + fromB[i]);
-  return node.bind(node.constant(a.dtype, dims, pickElements(joined, picked)));
+/// Hann, Hamming and Blackman: sums of cosines over a constant size.
+Status tlm::importWindow(NodeImporter &node) {
+  TLM_TRY(double size, node.constantNumber(0));
+  if (!(size >= 0 && size <= double(kMaxWindow)))
+    return makeError("a size of " + std::to_string(size));
+  DType dtype = DType(node.intAttribute("output_datatype", 1));
+  if (dtype != DType::F32 && dtype != DType::F64)
+    return node.unsupported("ONNX data type " + std::to_string(int(dtype)));
+  bool periodic = node.intAttribute("periodic", 1) != 0;
+  double turn = 6.283185307179586 / (periodic ? size : size - 1);
+  Expression e(node, {int64_t(size)});
+  Term angle = e.loop(0).cast(DType::F64) * turn;
+  Term wave = apply(Scalar::Cos, angle);
+  Term result = 0.5 - wave * 0.5;
+  if (node.opType() == "HammingWindow")
+    result = 25.0 / 46 - wave * (21.0 / 46);
+  if (node.opType() == "BlackmanWindow")
+    result = 0.42 - wave * 0.5 + apply(Scalar::Cos, angle * 2) * 0.08;
+  return node.bind(e.emit(result.cast(dtype)));
 }

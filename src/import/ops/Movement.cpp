@@ -1,10 +1,8 @@
-// Constants of any type are moved at import; computed tensors by Transpose,
-// Concat and Pad of the graph. A slice of step 1 is a Pad that crops.
-
 #include "import/ops/Families.h"
 
 #include "graph/ShapeRule.h"
-#include "import/ConstantData.h"
+#include "import/ops/Expression.h"
+#include "import/ops/Rearrange.h"
 
 #include <algorithm>
 #include <numeric>
@@ -13,30 +11,8 @@ using namespace tlm;
 
 namespace {
 
-/// The elements of a constant at first + index * step along each dim.
-Constant stridedElements(const Value &value, const Dims &first,
-                         const Dims &step, const Dims &dims) {
-  Dims strides(value.dims.size(), 1);
-  for (size_t i = strides.size(); i-- > 1;)
-    strides[i - 1] = strides[i] * value.dims[i];
-  std::vector<int64_t> indices(size_t(countOf(dims)));
-  for (size_t e = 0; e < indices.size(); ++e) {
-    int64_t rest = int64_t(e);
-    for (size_t i = dims.size(); i-- > 0;) {
-      indices[e] += (first[i] + rest % dims[i] * step[i]) * strides[i];
-      rest /= dims[i];
-    }
-  }
-  return pickElements(value, indices);
-}
-
-/// One axis of a slice.
-struct Range {
-  int64_t first, step, count;
-};
-
 /// ONNX's clamping; `step` is not 0.
-Range clampRange(int64_t start, int64_t end, int64_t step, int64_t extent) {
+AxisRange clampRange(int64_t start, int64_t end, int64_t step, int64_t extent) {
   auto fromEnd = [&](int64_t i) {
     return i < 0 && i >= -extent ? i + extent : i;
   };
@@ -60,59 +36,14 @@ Range clampRange(int64_t start, int64_t end, int64_t step, int64_t extent) {
   return {start, step, count};
 }
 
-Result<ValueId> slice(NodeImporter &node, ValueId x,
-                      const std::vector<Range> &ranges) {
-  const Value &value = node.value(x);
-  Dims first, step, dims;
-  bool contiguous = true;
-  for (const Range &range : ranges) {
-    first.push_back(range.first);
-    // A lone element needs no step, which may be any number.
-    step.push_back(range.count > 1 ? range.step : 1);
-    dims.push_back(range.count);
-    contiguous = contiguous && step.back() == 1;
-  }
-  if (value.isConstant())
-    return node.constant(value.dtype, dims,
-                         stridedElements(value, first, step, dims));
-  if (!contiguous)
-    return node.unsupported("steps on a computed tensor");
-  PadAttributes crop;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    int64_t begin = dims[i] == 0 ? 0 : first[i];
-    crop.begin.push_back(-begin);
-    crop.end.push_back(begin + dims[i] - value.dims[i]);
-  }
-  return node.emit(Op::Pad, {x}, std::move(crop));
-}
-
 } // namespace
 
 Status tlm::importTranspose(NodeImporter &node) {
-  const Value value = node.value(node.input(0));
-  size_t rank = value.dims.size();
-  std::vector<int64_t> reversed(rank);
-  for (size_t i = 0; i < rank; ++i)
-    reversed[i] = int64_t(rank - 1 - i);
-  auto order = node.intsAttribute("perm", reversed);
-  std::vector<Dims> operand = {value.dims};
-  TLM_TRY(Dims dims, inferShape(Op::Transpose, operand, AxesAttributes{order}));
-  if (!value.isConstant() || value.dtype == DType::F32)
-    return node.bind(node.emit(Op::Transpose, {node.input(0)},
-                               AxesAttributes{std::move(order)}));
-  std::vector<int64_t> indices(size_t(countOf(dims)));
-  Dims strides(rank, 1);
-  for (size_t i = rank; i-- > 1;)
-    strides[i - 1] = strides[i] * value.dims[i];
-  for (size_t e = 0; e < indices.size(); ++e) {
-    int64_t rest = int64_t(e);
-    for (size_t i = rank; i-- > 0;) {
-      indices[e] += rest % dims[i] * strides[size_t(order[i])];
-      rest /= dims[i];
-    }
-  }
+  std::vector<int64_t> reversed(node.dims(node.input(0)).size());
+  for (size_t i = 0; i < reversed.size(); ++i)
+    reversed[i] = int64_t(reversed.size() - 1 - i);
   return node.bind(
-      node.constant(value.dtype, dims, pickElements(value, indices)));
+      emitTranspose(node, node.input(0), node.intsAttribute("perm", reversed)));
 }
 
 Status tlm::importConcat(NodeImporter &node) {
@@ -120,81 +51,42 @@ Status tlm::importConcat(NodeImporter &node) {
     return makeError("axis is missing");
   TLM_TRY(int64_t axis, node.normaliseAxis(node.intAttribute("axis", 0),
                                            node.rank(node.input(0))));
-  AxesAttributes along{{axis}};
-  const DType dtype = node.value(node.input(0)).dtype;
-  if (!node.allConstant() || dtype == DType::F32)
-    return node.bind(node.emit(Op::Concat, node.inputs(), along));
-
-  std::vector<Dims> operands;
-  for (ValueId id : node.inputs()) {
-    if (node.value(id).dtype != dtype || !holdsInts(dtype))
-      return makeError("operand '" + node.value(id).name + "' is " +
-                       typeText(node.value(id).dtype, node.dims(id)) +
-                       "; integers of one type are joined at import");
-    operands.push_back(node.dims(id));
-  }
-  TLM_TRY(Dims dims, inferShape(Op::Concat, operands, along));
-  int64_t outer = 1;
-  for (int64_t i = 0; i < axis; ++i)
-    outer *= dims[size_t(i)];
-  std::vector<int64_t> joined;
-  for (int64_t o = 0; o < outer; ++o)
-    for (ValueId id : node.inputs()) {
-      auto numbers = readInts(node.value(id));
-      int64_t chunk = int64_t(numbers.size()) / outer;
-      joined.insert(joined.end(), numbers.begin() + o * chunk,
-                    numbers.begin() + (o + 1) * chunk);
-    }
-  return node.bind(node.constant(dtype, dims, writeInts(dtype, joined)));
+  return node.bind(emitConcat(node, node.inputs(), axis));
 }
 
 Status tlm::importExpand(NodeImporter &node) {
-  if (!node.allConstant())
-    return node.unsupported("a computed tensor");
-  const Value value = node.value(node.input(0));
+  ValueId x = node.input(0);
+  if (!node.value(node.input(1)).isConstant())
+    return node.unsupported("a shape that is computed from data");
   TLM_TRY(Dims shape, node.constantInts(1));
-  TLM_TRY(Dims dims, broadcastDims(value.dims, shape));
-  auto count = checkedCountOf(dims);
-  if (!count || *count * int64_t(sizeof(int64_t)) > kMaxFoldedBytes)
-    return makeError("the constant result " + dimsText(dims) +
-                     " is larger than 1 GiB");
-  return node.bind(
-      node.constant(value.dtype, dims,
-                    pickElements(value, broadcastIndices(value.dims, dims))));
+  TLM_TRY(Dims dims, broadcastDims(node.dims(x), shape));
+  return node.bind(emitExpand(node, x, dims));
 }
 
-Status tlm::importGather(NodeImporter &node) {
-  if (!node.allConstant())
-    return node.unsupported("a computed tensor");
-  const Value value = node.value(node.input(0));
-  const Dims indexDims = node.dims(node.input(1));
-  TLM_TRY(int64_t axis, node.normaliseAxis(node.intAttribute("axis", 0),
-                                           int64_t(value.dims.size())));
-  TLM_TRY(auto indices, node.constantInts(1));
-  int64_t extent = value.dims[size_t(axis)], outer = 1, inner = 1;
-  for (size_t i = 0; i < value.dims.size(); ++i)
-    if (int64_t(i) != axis)
-      (int64_t(i) < axis ? outer : inner) *= value.dims[i];
-  Dims dims(value.dims.begin(), value.dims.begin() + axis);
-  dims.insert(dims.end(), indexDims.begin(), indexDims.end());
-  dims.insert(dims.end(), value.dims.begin() + axis + 1, value.dims.end());
-  auto count = checkedCountOf(dims);
-  if (!count || *count * int64_t(sizeof(int64_t)) > kMaxFoldedBytes)
-    return makeError("the constant result " + dimsText(dims) +
-                     " is larger than 1 GiB");
-  std::vector<int64_t> picked;
-  for (int64_t o = 0; o < outer; ++o)
-    for (int64_t index : indices) {
-      if (index < -extent || index >= extent)
-        return makeError("index " + std::to_string(index) + " is outside [" +
-                         std::to_string(-extent) + "," +
-                         std::to_string(extent - 1) + "]");
-      int64_t row = o * extent + (index < 0 ? index + extent : index);
-      for (int64_t i = 0; i < inner; ++i)
-        picked.push_back(row * inner + i);
-    }
-  return node.bind(
-      node.constant(value.dtype, dims, pickElements(value, picked)));
+Status tlm::importTile(NodeImporter &node) {
+  ValueId x = node.input(0);
+  const Dims dims = node.dims(x);
+  if (!node.value(node.input(1)).isConstant())
+    return node.unsupported("repeats that are computed from data");
+  TLM_TRY(auto repeats, node.constantInts(1));
+  if (repeats.size() != dims.size())
+    return makeError(std::to_string(repeats.size()) + " repeats for " +
+                     dimsText(dims));
+  Dims result = dims;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (repeats[i] < 0 || repeats[i] > kMaxElements ||
+        (dims[i] > 0 && repeats[i] > kMaxElements / dims[i]))
+      return makeError("repeats " + dimsText(repeats) + " of " +
+                       dimsText(dims));
+    result[i] *= repeats[i];
+  }
+  if (result == dims)
+    return node.bind(x);
+  Expression e(node, result);
+  std::vector<Term> indices = e.allLoops();
+  for (size_t i = 0; i < dims.size(); ++i)
+    indices[i] = indices[i] % double(dims[i]);
+  return node.bind(e.emit(e.load(x, indices)));
 }
 
 /// Attributes up to opset 9, inputs from 10 on.
@@ -232,7 +124,7 @@ Status tlm::importSlice(NodeImporter &node) {
     return makeError("starts, ends, axes and steps have different lengths");
   TLM_TRY(axes, node.normaliseAxes(std::move(axes), int64_t(dims.size())));
 
-  std::vector<Range> ranges;
+  std::vector<AxisRange> ranges;
   for (int64_t extent : dims)
     ranges.push_back({0, 1, extent});
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -241,7 +133,7 @@ Status tlm::importSlice(NodeImporter &node) {
     size_t axis = size_t(axes[i]);
     ranges[axis] = clampRange(starts[i], ends[i], steps[i], dims[axis]);
   }
-  return node.bind(slice(node, x, ranges));
+  return node.bind(emitSlice(node, x, ranges));
 }
 
 /// Sizes: an attribute up to opset 12, an input from 13 on; without them equal
@@ -275,52 +167,207 @@ Status tlm::importSplit(NodeImporter &node) {
     return makeError("split sizes " + dimsText(sizes) + " for " +
                      std::to_string(parts) + " outputs of dim " +
                      std::to_string(axis) + " of " + dimsText(dims));
-  std::vector<Range> ranges;
-  for (int64_t each : dims)
-    ranges.push_back({0, 1, each});
-  for (size_t i = 0, first = 0; i < sizes.size(); first += size_t(sizes[i++])) {
-    ranges[size_t(axis)] = {int64_t(first), 1, sizes[i]};
-    TLM_TRY(ValueId part, slice(node, x, ranges));
+  int64_t first = 0;
+  for (size_t i = 0; i < sizes.size(); first += sizes[i++]) {
+    TLM_TRY(ValueId part, emitSlice(node, x, size_t(axis), first, sizes[i]));
     TLM_TRY_STATUS(node.bind(part, i));
   }
   return success();
 }
 
+namespace {
+
+/// Pads per dim: negative ones crop.
+struct Pads {
+  Dims begin, end;
+
+  Dims apply(Dims dims) const {
+    for (size_t i = 0; i < dims.size(); ++i)
+      dims[i] += begin[i] + end[i];
+    return dims;
+  }
+};
+
 /// pads: an attribute up to opset 10, an input from 11 on; axes from 18 on.
-Status tlm::importPad(NodeImporter &node) {
-  ValueId x = node.input(0);
-  size_t rank = node.dims(x).size();
-  std::string mode = node.stringAttribute("mode", "constant");
-  PadAttributes attributes;
+Result<Pads> readPads(NodeImporter &node) {
+  const Dims &dims = node.dims(node.input(0));
   std::vector<int64_t> pads = node.intsAttribute("pads", {});
-  attributes.value = node.floatAttribute("value", 0.0f);
   if (node.hasInput(1)) {
     if (!node.value(node.input(1)).isConstant())
       return node.unsupported("pads that are computed from data");
     TLM_TRY(pads, node.constantInts(1));
   }
-  if (node.hasInput(2)) {
-    TLM_TRY(attributes.value, node.constantScalar(2));
-  }
-  std::vector<int64_t> axes(rank);
+  std::vector<int64_t> axes(dims.size());
   std::iota(axes.begin(), axes.end(), 0);
   if (node.hasInput(3)) {
     TLM_TRY(auto named, node.constantInts(3));
-    TLM_TRY(axes, node.normaliseAxes(std::move(named), int64_t(rank)));
+    TLM_TRY(axes, node.normaliseAxes(std::move(named), int64_t(dims.size())));
   }
   if (pads.size() != 2 * axes.size())
     return makeError(std::to_string(pads.size()) + " pads for " +
                      std::to_string(axes.size()) + " axes");
-  bool none = std::ranges::count(pads, 0) == int64_t(pads.size());
-  if (none)
-    return node.bind(x);
-  if (mode != "constant")
-    return node.unsupported("mode=" + mode);
-  attributes.begin.assign(rank, 0);
-  attributes.end.assign(rank, 0);
+  Pads result{Dims(dims.size(), 0), Dims(dims.size(), 0)};
   for (size_t i = 0; i < axes.size(); ++i) {
-    attributes.begin[size_t(axes[i])] = pads[i];
-    attributes.end[size_t(axes[i])] = pads[axes.size() + i];
+    result.begin[size_t(axes[i])] = pads[i];
+    result.end[size_t(axes[i])] = pads[axes.size() + i];
   }
-  return node.bind(node.emit(Op::Pad, {x}, std::move(attributes)));
+  std::vector<Dims> operand = {dims};
+  TLM_TRY(Dims checked, inferShape(Op::Pad, operand,
+                                   PadAttributes{result.begin, result.end, 0}));
+  return result;
+}
+
+/// The index of the operand's element that stands at padded position `at`.
+Result<Term> sourceIndex(const std::string &mode, Term at, int64_t extent,
+                         const AxisRange &padding) {
+  int64_t before = padding.first, behind = padding.count;
+  if (before <= 0 && behind <= 0)
+    return at;
+  if (extent == 0)
+    return makeError("mode=" + mode + " needs an element to copy");
+  if (mode == "edge")
+    return least(most(at, 0), double(extent - 1));
+  if (mode == "wrap")
+    return apply(Scalar::FloorMod, at, double(extent));
+  if (std::max(before, behind) >= extent)
+    return makeError(
+        "mode=reflect pads " + std::to_string(std::max(before, behind)) +
+        " elements of " + std::to_string(extent) + "; fewer are allowed");
+  Term turned = abs(at);
+  return least(turned, 2.0 * double(extent - 1) - turned);
+}
+
+Result<ValueId> padByExpression(NodeImporter &node, const std::string &mode,
+                                const Pads &pads) {
+  ValueId x = node.input(0);
+  const Dims dims = node.dims(x);
+  Expression e(node, pads.apply(dims));
+  std::vector<Term> indices;
+  Term within = e.integer(1, DType::Bool);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    Term at = e.loop(i) - double(pads.begin[i]);
+    if (mode == "constant") {
+      within = within & inside(at, dims[i]);
+    } else {
+      TLM_TRY(at,
+              sourceIndex(mode, at, dims[i], {pads.begin[i], 1, pads.end[i]}));
+    }
+    indices.push_back(at);
+  }
+  Term value = e.load(x, indices);
+  if (mode != "constant")
+    return e.emit(value);
+  Term fill = e.number(0, value.dtype());
+  if (node.hasInput(2)) {
+    ValueId given = node.input(2);
+    if (countOf(node.dims(given)) != 1 || node.dtype(given) != value.dtype())
+      return makeError("a fill value of " +
+                       typeText(node.dtype(given), node.dims(given)));
+    fill =
+        e.load(given, std::vector<Term>(node.dims(given).size(), e.integer(0)));
+  }
+  return e.emit(select(within, value, fill));
+}
+
+} // namespace
+
+Status tlm::importPad(NodeImporter &node) {
+  ValueId x = node.input(0);
+  std::string mode = node.stringAttribute("mode", "constant");
+  if (mode != "constant" && mode != "reflect" && mode != "edge" &&
+      mode != "wrap")
+    return makeError("mode '" + mode +
+                     "'; constant, reflect, edge and wrap are allowed");
+  TLM_TRY(Pads pads, readPads(node));
+  if (pads.apply(node.dims(x)) == node.dims(x) &&
+      std::ranges::count(pads.begin, 0) == int64_t(pads.begin.size()))
+    return node.bind(x);
+  bool plain = mode == "constant" && node.dtype(x) == DType::F32;
+  float fill = node.floatAttribute("value", 0.0f);
+  if (plain && node.hasInput(2)) {
+    auto number = node.constantNumber(2);
+    plain = number.ok() && node.dtype(node.input(2)) == DType::F32;
+    if (plain)
+      fill = float(*number);
+  }
+  if (plain)
+    return node.bind(
+        node.emit(Op::Pad, {x}, PadAttributes{pads.begin, pads.end, fill}));
+  return node.bind(padByExpression(node, mode, pads));
+}
+
+/// [N,C,H,W] with blocks of channels as blocks of pixels.
+Status tlm::importDepthToSpace(NodeImporter &node) {
+  ValueId x = node.input(0);
+  const Dims dims = node.dims(x);
+  int64_t b = node.intAttribute("blocksize", 0);
+  if (dims.size() != 4 || b < 1 || b > kMaxWindow || dims[1] % (b * b) != 0)
+    return makeError("blocksize " + std::to_string(b) + " on an input " +
+                     dimsText(dims));
+  bool columnRow = node.stringAttribute("mode", "DCR") == "CRD";
+  int64_t depth = dims[1] / (b * b);
+  Dims split = columnRow ? Dims{dims[0], depth, b, b, dims[2], dims[3]}
+                         : Dims{dims[0], b, b, depth, dims[2], dims[3]};
+  std::vector<int64_t> order = columnRow
+                                   ? std::vector<int64_t>{0, 1, 4, 2, 5, 3}
+                                   : std::vector<int64_t>{0, 3, 4, 1, 5, 2};
+  TLM_TRY(ValueId blocks, node.reshape(x, split));
+  TLM_TRY(ValueId moved, emitTranspose(node, blocks, order));
+  return node.bind(
+      node.reshape(moved, {dims[0], depth, dims[2] * b, dims[3] * b}));
+}
+
+Status tlm::importSpaceToDepth(NodeImporter &node) {
+  ValueId x = node.input(0);
+  const Dims dims = node.dims(x);
+  int64_t b = node.intAttribute("blocksize", 0);
+  if (dims.size() != 4 || b < 1 || b > kMaxWindow || dims[2] % b != 0 ||
+      dims[3] % b != 0)
+    return makeError("blocksize " + std::to_string(b) + " on an input " +
+                     dimsText(dims));
+  int64_t h = dims[2] / b, w = dims[3] / b;
+  TLM_TRY(ValueId blocks, node.reshape(x, {dims[0], dims[1], h, b, w, b}));
+  TLM_TRY(ValueId moved, emitTranspose(node, blocks, {0, 3, 5, 1, 2, 4}));
+  return node.bind(node.reshape(moved, {dims[0], dims[1] * b * b, h, w}));
+}
+
+/// The first sequence_lens[b] elements of each row the other way round.
+Status tlm::importReverseSequence(NodeImporter &node) {
+  ValueId x = node.input(0), lengths = node.input(1);
+  const Dims dims = node.dims(x);
+  int64_t rank = int64_t(dims.size());
+  TLM_TRY(int64_t batch,
+          node.normaliseAxis(node.intAttribute("batch_axis", 1), rank));
+  TLM_TRY(int64_t time,
+          node.normaliseAxis(node.intAttribute("time_axis", 0), rank));
+  if (batch == time || node.dtype(lengths) != DType::I64 ||
+      node.dims(lengths) != Dims{dims[size_t(batch)]})
+    return makeError("batch_axis, time_axis and sequence_lens " +
+                     dimsText(node.dims(lengths)) + " do not fit " +
+                     dimsText(dims));
+  Expression e(node, dims);
+  std::vector<Term> indices = e.allLoops();
+  Term length = e.load(lengths, {e.loop(size_t(batch))});
+  Term at = indices[size_t(time)];
+  indices[size_t(time)] = select(at < length, length - 1 - at, at);
+  return node.bind(e.emit(e.load(x, indices)));
+}
+
+Status tlm::importTrilu(NodeImporter &node) {
+  ValueId x = node.input(0);
+  const Dims dims = node.dims(x);
+  if (dims.size() < 2)
+    return makeError("operand " + dimsText(dims) + " is no matrix");
+  bool upper = node.intAttribute("upper", 1) != 0;
+  Expression e(node, dims);
+  Term k = e.integer(0);
+  if (node.hasInput(1)) {
+    ValueId given = node.input(1);
+    if (node.dtype(given) != DType::I64 || countOf(node.dims(given)) != 1)
+      return makeError("k must be one i64");
+    k = e.load(given, std::vector<Term>(node.dims(given).size(), e.integer(0)));
+  }
+  Term row = e.loop(dims.size() - 2), column = e.loop(dims.size() - 1);
+  Term keep = upper ? row <= column - k : column - k <= row;
+  return node.bind(e.emit(select(keep, e.element(x), 0)));
 }

@@ -1,18 +1,34 @@
 #include "import/ops/Families.h"
 
 #include "graph/ShapeRule.h"
+#include "import/ops/Expression.h"
 
 #include <algorithm>
 
 using namespace tlm;
 
 Status tlm::importIdentity(NodeImporter &node) {
-  if (node.opType() == "Dropout" && node.hasInput(2)) {
-    TLM_TRY(auto training, node.constantInts(2));
-    if (training.size() == 1 && training[0] != 0)
+  return node.bind(node.input(0));
+}
+
+/// Inference keeps everything; so does training with a ratio of 0.
+Status tlm::importDropout(NodeImporter &node) {
+  ValueId x = node.input(0);
+  if (node.hasInput(2)) {
+    TLM_TRY(double training, node.constantNumber(2));
+    double ratio = 0.5;
+    if (node.hasInput(1)) {
+      TLM_TRY(ratio, node.constantNumber(1));
+    }
+    if (training != 0 && ratio != 0)
       return node.unsupported("training_mode=1");
   }
-  return node.bind(node.input(0));
+  if (node.wantsOutput(1)) {
+    Expression e(node, node.dims(x));
+    TLM_TRY(ValueId mask, e.emit(e.integer(1, DType::Bool)));
+    TLM_TRY_STATUS(node.bind(mask, 1));
+  }
+  return node.bind(x);
 }
 
 Status tlm::importFlatten(NodeImporter &node) {

@@ -37,7 +37,7 @@ tlm::readWindows(NodeImporter &node, const Dims &x,
   if (x.size() != spatial + 2)
     return makeError("kernel of " + std::to_string(spatial) +
                      " dims on an input " + dimsText(x));
-  if (spatial < 1 || spatial > 2)
+  if (spatial < 1 || spatial > 8)
     return node.unsupported(std::to_string(spatial) + " spatial dims");
   auto strides = node.intsAttribute("strides", Dims(spatial, 1));
   auto dilations = node.intsAttribute("dilations", Dims(spatial, 1));
