@@ -22,6 +22,7 @@ std::span<const GraphPass> tlm::graphPasses() {
       {"remove-unused", removeDeadCode},
       {"fold-scales", foldScales},
       {"merge-constants", mergeConstants},
+      {"inline-computations", inlineComputations},
       {"remove-unused", removeDeadCode},
   };
   return passes;

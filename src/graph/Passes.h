@@ -40,6 +40,10 @@ void recogniseGelu(Graph &graph);
 void recogniseNorms(Graph &graph);
 void splitWeights(Graph &graph);
 
+/// A computation that only one computation reads moves into it, as far as the
+/// expression stays small and nothing costly is computed twice.
+void inlineComputations(Graph &graph);
+
 /// Equal constants become one.
 void mergeConstants(Graph &graph);
 
