@@ -5,7 +5,9 @@
 using namespace tlm;
 
 const Node *Match::maker(ValueId id, Op op) const {
-  int32_t index = id < 0 ? -1 : uses.producer[size_t(id)];
+  // A value that a pass has added since is made by a node it knows.
+  bool known = id >= 0 && size_t(id) < uses.producer.size();
+  int32_t index = known ? uses.producer[size_t(id)] : -1;
   if (index < 0 || graph.nodes[size_t(index)].op != op)
     return nullptr;
   return &graph.nodes[size_t(index)];

@@ -18,7 +18,8 @@ using Axes = std::vector<int64_t>;
 class AttentionRules {
 public:
   explicit AttentionRules(Graph &graph)
-      : graph(graph), match(graph), after(graph.nodes.size()) {}
+      : graph(graph), match(graph), before(graph.nodes.size()),
+        after(graph.nodes.size()) {}
 
   void run() {
     size_t count = graph.nodes.size();
@@ -27,6 +28,8 @@ public:
         recognise(i);
     std::vector<Node> nodes;
     for (size_t i = 0; i < count; ++i) {
+      for (Node &node : before[i])
+        nodes.push_back(std::move(node));
       nodes.push_back(std::move(graph.nodes[i]));
       for (Node &node : after[i])
         nodes.push_back(std::move(node));
@@ -42,32 +45,44 @@ private:
                : nullptr;
   }
 
-  /// id = [B,S,heads,D] reshaped from [B,S,heads*D]: the latter.
-  ValueId merged(ValueId id) const {
-    const Node *reshape = match.maker(id, Op::Reshape);
-    if (!reshape)
-      return kNoValue;
-    const Dims &from = match.dims(reshape->inputs[0]), &to = match.dims(id);
-    bool fits = to.size() == 4 && from.size() == 3 && from[0] == to[0] &&
-                from[1] == to[1] && from[2] == to[2] * to[3];
-    return fits ? reshape->inputs[0] : kNoValue;
-  }
+  /// What an operand is before its heads are set apart: [B,S,heads,D] when
+  /// `split`, else itself.
+  struct Operand {
+    ValueId id = kNoValue;
+    bool split = false;
+  };
 
-  /// [B,heads,S,D], or where it came from as [B,S,heads*D].
-  ValueId heads(ValueId id) const {
+  /// [B,heads,S,D], or where it came from as [B,S,heads,D].
+  Operand heads(ValueId id) const {
     if (const Node *t = transposed(id, {0, 2, 1, 3}))
-      if (ValueId flat = merged(t->inputs[0]); flat != kNoValue)
-        return flat;
-    return id;
+      return {t->inputs[0], true};
+    return {id, false};
   }
 
   /// K^T [B,heads,D,T]: K in one of the two forms.
-  ValueId keys(ValueId id) const {
+  Operand keys(ValueId id) const {
     if (const Node *t = transposed(id, {0, 2, 3, 1}))
-      return merged(t->inputs[0]);
+      return {t->inputs[0], true};
     if (const Node *t = transposed(id, {0, 1, 3, 2}))
       return heads(t->inputs[0]);
-    return kNoValue;
+    return {};
+  }
+
+  /// The operand as Attention takes it: [B,S,heads,D] has its last dims merged,
+  /// by a reshape that moves nothing.
+  ValueId merged(Operand operand, std::vector<Node> &nodes,
+                 const std::string &name) {
+    if (!operand.split)
+      return operand.id;
+    const Value &from = graph.value(operand.id);
+    Value value;
+    value.name = from.name + "#merged";
+    value.dtype = from.dtype;
+    value.dims = {from.dims[0], from.dims[1], from.dims[2] * from.dims[3]};
+    graph.values.push_back(std::move(value));
+    ValueId id = ValueId(graph.values.size()) - 1;
+    nodes.push_back({Op::Reshape, name, {operand.id}, {id}, {}});
+    return id;
   }
 
   /// select(constant condition, scores, large negative) as an added mask.
@@ -163,18 +178,21 @@ private:
     }
     if (!scores || match.dims(at) != scoreDims)
       return;
-    const Dims &q4 = match.dims(scores->inputs[0]);
-    const Dims &v4 = match.dims(product.inputs[1]);
+    const Dims q4 = match.dims(scores->inputs[0]);
+    const Dims v4 = match.dims(product.inputs[1]);
     if (q4.size() != 4 || v4.size() != 4)
       return;
     // The kernel loads whole vectors of a head.
     if (q4[3] % 16 || q4[1] != v4[1])
       return;
-    ValueId k = keys(scores->inputs[1]);
-    if (k == kNoValue)
+    Operand q = heads(scores->inputs[0]), k = keys(scores->inputs[1]),
+            v = heads(product.inputs[1]);
+    if (k.id == kNoValue)
       return;
-    std::vector<ValueId> inputs = {heads(scores->inputs[0]), k,
-                                   heads(product.inputs[1])};
+    std::vector<Node> reshapes;
+    std::vector<ValueId> inputs;
+    for (Operand operand : {q, k, v})
+      inputs.push_back(merged(operand, reshapes, product.name));
     if (mask != kNoValue)
       inputs.push_back(mask);
     AttentionAttributes attributes{q4[1], q4[1], scale};
@@ -204,6 +222,7 @@ private:
     value.name = graph.value(out).name + "#attention";
     graph.values.push_back(std::move(value));
     ValueId flat = ValueId(graph.values.size()) - 1;
+    before[last] = std::move(reshapes);
     Node &node = graph.nodes[last];
     Node attention{
         Op::Attention, product.name, std::move(inputs), {flat}, attributes};
@@ -231,7 +250,7 @@ private:
 
   Graph &graph;
   Match match;
-  std::vector<std::vector<Node>> after; ///< new nodes behind each node
+  std::vector<std::vector<Node>> before, after; ///< new nodes at each node
 };
 
 } // namespace
