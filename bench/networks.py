@@ -239,7 +239,7 @@ def main():
             peaks[threads] = machine_peak(threads)
             if threads == arguments.threads[0]:
                 print(f"{peaks[threads]['cpu']} ({peaks[threads]['target']})")
-            print("{threads} threads: {peak_gflops} GFLOP/s, L2 {l2_gb_s}, L3 {l3_gb_s}, memory "
+            print("threads {threads}: {peak_gflops} GFLOP/s, L2 {l2_gb_s}, L3 {l3_gb_s}, memory "
                   "{memory_gb_s} GB/s".format(**peaks[threads]))
         print(f"{'network':16} {'threads':>7} {'onnxruntime':>15} {'openvino':>15} {'tlm':>15} "
               f"{'ratio':>11} {'floor':>7}   error\n{'':24} {'min / median ms':>15} {'':15} {'':15} "

@@ -14,6 +14,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 
@@ -80,6 +81,7 @@ Status writeTrace(const std::string &path, const LoadedModel &model,
                   Callers &callers) {
   Trace trace(model, callers.count());
   std::vector<StepHook> hooks;
+  hooks.reserve(callers.count());
   for (size_t caller = 0; caller < callers.count(); ++caller)
     hooks.push_back(trace.hook(caller));
   TLM_TRY_STATUS(callers.runTogether(
@@ -94,7 +96,7 @@ Status bench(Options options, const GlobalOptions &global) {
   TLM_TRY(std::vector<HostTensor> inputs,
           options.inputs.make(model->inputs(), global));
   for (double percent : options.percentiles)
-    if (!(percent >= 0 && percent <= 100))
+    if (std::isnan(percent) || percent < 0 || percent > 100)
       return makeError("--percentile: expected numbers from 0 to 100", {},
                        ErrorCode::Usage);
   TLM_TRY(StopRule rule, stopRule(options));
@@ -161,7 +163,8 @@ Status bench(Options options, const GlobalOptions &global) {
     double budgetMs = kProfiledMs;
     for (size_t i = 0; i < std::min(ms.size(), kProfiledRuns); ++i) {
       TLM_TRY_STATUS(model->run(inputs, outputs, profile.hook()));
-      if ((budgetMs -= s.median) < 0)
+      budgetMs -= s.median;
+      if (budgetMs < 0)
         break;
     }
     std::fputs(profile.table(peak).c_str(), stdout);

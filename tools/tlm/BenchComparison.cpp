@@ -49,7 +49,7 @@ double relativeError(const json &report) {
   if (samples.size() < 3)
     return 0;
   double middle = medianOf(samples);
-  double count = double(samples.size());
+  auto count = double(samples.size());
   for (double &sample : samples)
     sample = std::abs(sample - middle);
   double deviation = 1.4826 * medianOf(std::move(samples));

@@ -6,12 +6,15 @@
 #include <thread>
 
 namespace tlm {
+namespace {
 
 using Clock = std::chrono::steady_clock;
 
-static double secondsSince(Clock::time_point begin) {
+double secondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
+
+} // namespace
 
 Result<Callers> Callers::make(LoadedModel &model,
                               const std::vector<HostTensor> &inputs,

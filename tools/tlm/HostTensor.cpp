@@ -60,20 +60,18 @@ void store(HostTensor &tensor, int64_t index, double value) {
   case DType::Bool:
     return put(int8_t(value));
   case DType::I16:
+  case DType::U16:
     return put(int16_t(value));
   case DType::I32:
+  case DType::U32:
     return put(int32_t(value));
   case DType::I64:
+  case DType::U64:
     return put(int64_t(value));
   case DType::Invalid:
     break;
   }
   TLM_CHECK(false) << "tensor without a type";
-}
-
-bool isFloat(DType type) {
-  return type == DType::F32 || type == DType::F64 || type == DType::F16 ||
-         type == DType::BF16;
 }
 
 uint64_t splitMix(uint64_t &state) {
@@ -127,6 +125,12 @@ double HostTensor::at(int64_t index) const {
     return load<int32_t>(bytes);
   case DType::I64:
     return double(load<int64_t>(bytes));
+  case DType::U16:
+    return load<uint16_t>(bytes);
+  case DType::U32:
+    return load<uint32_t>(bytes);
+  case DType::U64:
+    return double(load<uint64_t>(bytes));
   case DType::Invalid:
     break;
   }
@@ -151,9 +155,9 @@ std::optional<int64_t> checkedCount(const std::vector<int64_t> &dims) {
 }
 
 DType dtypeFromName(std::string_view name) {
-  for (DType type :
-       {DType::F32, DType::U8, DType::I8, DType::I16, DType::I32, DType::I64,
-        DType::Bool, DType::F16, DType::F64, DType::BF16})
+  for (DType type : {DType::F32, DType::U8, DType::I8, DType::U16, DType::I16,
+                     DType::U32, DType::I32, DType::U64, DType::I64,
+                     DType::Bool, DType::F16, DType::F64, DType::BF16})
     if (nameOf(type) == name)
       return type;
   return DType::Invalid;

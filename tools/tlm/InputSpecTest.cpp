@@ -56,7 +56,7 @@ TEST(InputSpec, RawFileWithItsType) {
   float values[3] = {1, 2, 3};
   std::string path =
       file("raw.bin", std::string(reinterpret_cast<char *>(values), 12));
-  for (std::string spec : {"x=f32:1x3=@" + path, "f32:1x3=@" + path}) {
+  for (const std::string &spec : {"x=f32:1x3=@" + path, "f32:1x3=@" + path}) {
     auto inputs = makeInputs(kOne, {spec}, 0);
     ASSERT_TRUE(inputs.ok()) << inputs.error().message;
     EXPECT_EQ((*inputs)[0].at(2), 3);

@@ -196,8 +196,11 @@ Result<HostTensor> LoadedModel::stepOutput(tlm_context *context,
       offset += index[d] * view.strides[d];
     std::memcpy(destination + size_t(i) * size, source + offset * int64_t(size),
                 size);
-    for (size_t d = index.size(); d-- > 0 && ++index[d] == tensor.dims[d];)
+    for (size_t d = index.size(); d-- > 0;) {
+      if (++index[d] < tensor.dims[d])
+        break;
       index[d] = 0;
+    }
   }
   return tensor;
 }

@@ -18,6 +18,7 @@ constexpr NumpyType kTypes[] = {
     {DType::F32, "<f4"}, {DType::F64, "<f8"}, {DType::F16, "<f2"},
     {DType::U8, "|u1"},  {DType::I8, "|i1"},  {DType::I16, "<i2"},
     {DType::I32, "<i4"}, {DType::I64, "<i8"}, {DType::Bool, "|b1"},
+    {DType::U16, "<u2"}, {DType::U32, "<u4"}, {DType::U64, "<u8"},
 };
 
 constexpr std::string_view kMagic = "\x93NUMPY";
@@ -88,8 +89,11 @@ void toRowMajor(HostTensor &tensor) {
       at += index[d] * strides[d];
     std::memcpy(tensor.data.data() + size_t(i) * size,
                 source.data() + size_t(at) * size, size);
-    for (size_t d = rank; d-- > 0 && ++index[d] == tensor.dims[d];)
+    for (size_t d = rank; d-- > 0;) {
+      if (++index[d] < tensor.dims[d])
+        break;
       index[d] = 0;
+    }
   }
 }
 
@@ -99,7 +103,7 @@ Result<HostTensor> parseNpy(std::string_view bytes, const std::string &where) {
   auto bad = [&](const std::string &what) {
     return makeError(where + ": not a readable .npy file: " + what);
   };
-  if (bytes.size() < 10 || bytes.substr(0, kMagic.size()) != kMagic)
+  if (bytes.size() < 10 || !bytes.starts_with(kMagic))
     return bad("magic \\x93NUMPY is missing");
   int version = static_cast<unsigned char>(bytes[6]);
   if (version < 1 || version > 3)
@@ -131,7 +135,7 @@ Result<HostTensor> parseNpy(std::string_view bytes, const std::string &where) {
                std::to_string(payload.size()) + " bytes that follow");
   tensor.data.assign(payload.begin(),
                      payload.begin() + std::ptrdiff_t(expected));
-  if (fieldOf(header, "fortran_order").substr(0, 4) == "True")
+  if (fieldOf(header, "fortran_order").starts_with("True"))
     toRowMajor(tensor);
   return tensor;
 }

@@ -16,8 +16,9 @@ HostTensor randomTensor(DType dtype, std::vector<int64_t> dims) {
 
 TEST(Npy, RoundTripsTypesAndRanks) {
   for (DType dtype : {DType::F32, DType::F64, DType::F16, DType::U8, DType::I8,
-                      DType::I16, DType::I32, DType::I64, DType::Bool})
-    for (std::vector<int64_t> dims : std::vector<std::vector<int64_t>>{
+                      DType::I16, DType::I32, DType::I64, DType::Bool,
+                      DType::U16, DType::U32, DType::U64})
+    for (const std::vector<int64_t> &dims : std::vector<std::vector<int64_t>>{
              {}, {5}, {2, 3}, {0, 4}, {1, 3, 2, 2}}) {
       HostTensor tensor = randomTensor(dtype, dims);
       std::string bytes = *npyBytes(tensor);

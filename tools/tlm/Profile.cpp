@@ -8,15 +8,18 @@
 #include <nlohmann/json.hpp>
 
 namespace tlm {
+namespace {
 
 /// The middle sample: one disturbed run must not move a kernel's row.
-static double median(std::vector<int64_t> values) {
+double median(std::vector<int64_t> values) {
   if (values.empty())
     return 0;
   auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return double(*middle);
 }
+
+} // namespace
 
 Profile::Profile(const LoadedModel &model)
     : model(model), samples(model.steps().size()) {}
@@ -40,6 +43,7 @@ std::vector<Profile::Row> Profile::rows() const {
     row.bytes += step.bytes;
   }
   std::vector<Row> rows;
+  rows.reserve(byTask.size());
   for (auto &[key, row] : byTask)
     rows.push_back(row);
   std::stable_sort(rows.begin(), rows.end(),

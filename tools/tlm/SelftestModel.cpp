@@ -68,7 +68,8 @@ public:
 
   std::string conv(const std::string &x, int64_t c, int64_t f, int64_t k,
                    int64_t stride = 1, int64_t groups = 1) {
-    float bound = std::sqrt(6.0f / float(c / groups * k * k));
+    int64_t summed = c / groups * k * k;
+    float bound = std::sqrt(6.0f / float(summed));
     std::string y =
         node("Conv", {x, weight({f, c / groups, k, k}, -bound, bound),
                       weight({f}, -0.1f, 0.1f)});

@@ -18,8 +18,9 @@ std::string format(const char *form, double a, double b) {
 std::string indexText(const HostTensor &tensor, int64_t flat) {
   std::string text;
   for (size_t d = tensor.dims.size(); d-- > 0;) {
-    text = std::to_string(flat % tensor.dims[d]) + (text.empty() ? "" : ",") +
-           text;
+    if (!text.empty())
+      text.insert(0, ",");
+    text.insert(0, std::to_string(flat % tensor.dims[d]));
     flat /= tensor.dims[d];
   }
   return "[" + text + "]";

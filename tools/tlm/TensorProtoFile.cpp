@@ -30,7 +30,12 @@ bool copyTyped(const onnx::TensorProto &proto, HostTensor &tensor) {
     return copyField<int64_t>(proto.int64_data(), tensor);
   case DType::I32:
     return copyField<int32_t>(proto.int32_data(), tensor);
+  case DType::U32:
+    return copyField<uint32_t>(proto.uint64_data(), tensor);
+  case DType::U64:
+    return copyField<uint64_t>(proto.uint64_data(), tensor);
   case DType::I16:
+  case DType::U16:
   case DType::F16:
   case DType::BF16:
     return copyField<uint16_t>(proto.int32_data(), tensor);
