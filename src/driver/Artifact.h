@@ -28,6 +28,8 @@ struct ArtifactInput {
   /// Per task of the plan.
   const std::vector<Kernel> *kernels = nullptr;
   const std::vector<Schedule> *schedules = nullptr;
+  /// Why the first schedule of a task was given up for the plain one, or empty.
+  const std::vector<std::string> *fallbackReasons = nullptr;
   Target target;
   /// C identifier derived from the output's file name; names <name>_api.
   std::string name;

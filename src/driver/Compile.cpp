@@ -2,6 +2,7 @@
 
 #include "driver/Compile.h"
 
+#include "driver/SelfCheck.h"
 #include "graph/Passes.h"
 #include "import/Import.h"
 #include "space/DefaultSchedule.h"
@@ -63,10 +64,10 @@ Detail runPartition(const CompileOptions &, Compilation &c) {
 
 Detail runSchedules(const CompileOptions &options, Compilation &c) {
   for (const Task &task : c.plan.tasks)
-    c.schedules.push_back(options.plainSchedules
-                              ? plainSchedule(task)
-                              : defaultSchedule(task, options.target,
-                                                options.schedule));
+    c.schedules.push_back(
+        options.plainSchedules
+            ? plainSchedule(task)
+            : defaultSchedule(task, options.target, options.schedule));
   return std::to_string(c.schedules.size()) +
          (options.plainSchedules ? " plain" : " by default rules");
 }
@@ -74,16 +75,15 @@ Detail runSchedules(const CompileOptions &options, Compilation &c) {
 /// One task: its schedule, or the plain one when that is rejected.
 Result<Kernel> lowerOne(const CompileOptions &options, const Task &task,
                         size_t index, Schedule &schedule,
-                        std::string &warning) {
+                        std::string &fallbackReason) {
   LowerOptions lowerOptions;
   lowerOptions.keepTexts = options.keepTexts;
-  std::string prefix = "k" + std::to_string(index) + "_";
+  std::string prefix = kernelPrefix(index);
   Result<Kernel> kernel =
       lowerTask(task, schedule, options.target, prefix, lowerOptions);
   if (kernel || schedule == plainSchedule(task))
     return kernel;
-  warning = "kernel " + task.label() + " (task " + task.key() +
-            ") fell back to the plain schedule: " + kernel.error().message;
+  fallbackReason = kernel.error().message;
   schedule = plainSchedule(task);
   return lowerTask(task, schedule, options.target, prefix, lowerOptions);
 }
@@ -96,13 +96,14 @@ Detail runLower(const CompileOptions &options, Compilation &c) {
     return c.plan.tasks[a].flops() > c.plan.tasks[b].flops();
   });
   std::vector<std::optional<Result<Kernel>>> results(count);
-  std::vector<std::string> warnings(count);
+  c.fallbackReasons.resize(count);
   std::atomic<size_t> next{0};
   auto work = [&] {
     for (size_t i; (i = next++) < count;) {
       size_t task = order[i];
       results[task].emplace(lowerOne(options, c.plan.tasks[task], task,
-                                     c.schedules[task], warnings[task]));
+                                     c.schedules[task],
+                                     c.fallbackReasons[task]));
     }
   };
   int64_t jobs = options.jobs ? options.jobs : usableCpus();
@@ -121,8 +122,10 @@ Detail runLower(const CompileOptions &options, Compilation &c) {
                            kernel.error().message,
                        "this is a bug of tlm; please report the model");
     c.kernels.push_back(std::move(*kernel));
-    if (!warnings[i].empty())
-      c.warnings.push_back(std::move(warnings[i]));
+    if (!c.fallbackReasons[i].empty())
+      c.warnings.push_back(fallbackWarning(c, i));
+    if (options.damageKernel)
+      options.damageKernel(i, c.kernels.back());
   }
   size_t bytes = 0;
   for (const Kernel &kernel : c.kernels)
@@ -141,10 +144,10 @@ Detail runLink(const CompileOptions &options, Compilation &c) {
                                       : " in " + c.artifact.sideFile + ")");
 }
 
-Detail runSelfCheck(const CompileOptions &options, Compilation &c) {
-  if (!options.selfCheck)
+Detail runVerify(const CompileOptions &options, Compilation &c) {
+  if (!options.verifyArtifact)
     return std::string("skipped");
-  Result<std::string> detail = options.selfCheck(c);
+  Result<std::string> detail = options.verifyArtifact(c);
   if (!detail) {
     ::unlink(options.outputPath.c_str());
     if (!c.artifact.sideFile.empty())
@@ -157,8 +160,8 @@ using PhaseFunction = Detail (*)(const CompileOptions &, Compilation &);
 
 /// In the order of phases().
 constexpr PhaseFunction kFunctions[] = {
-    runImport, runGraph, runPartition, runSchedules,
-    runLower,  runLink,  runSelfCheck,
+    runImport, runGraph,     runPartition, runSchedules,
+    runLower,  runSelfCheck, runLink,      runVerify,
 };
 
 } // namespace
@@ -169,6 +172,7 @@ ArtifactInput Compilation::artifactInput(const CompileOptions &options) const {
   input.plan = &plan;
   input.kernels = &kernels;
   input.schedules = &schedules;
+  input.fallbackReasons = &fallbackReasons;
   input.target = options.target;
   bool named = !options.outputPath.empty() && options.outputPath != "-";
   input.name = artifactName(named ? options.outputPath : options.modelPath);

@@ -34,7 +34,7 @@ struct CompileOptions {
   Target target; ///< with the threads that schedules are made for
 
   /// Last phase to run; texts and objects need no Link.
-  Phase stopAfter = Phase::SelfCheck;
+  Phase stopAfter = Phase::Link;
   /// The artifact's path; used from Link on.
   std::string outputPath;
   /// Keep payloads, scripts, LLVM IR and assembly in the kernels.
@@ -46,9 +46,14 @@ struct CompileOptions {
   /// Threads that compile; 0 = usableCpus().
   int64_t jobs = 0;
 
-  /// The SelfCheck phase; returns the detail of its line. When it fails, the
+  /// Whether the SelfCheck phase runs the kernels (KernelCheck.h).
+  bool checkKernels = true;
+  /// The Verify phase; returns the detail of its line. When it fails, the
   /// artifact is removed again. Empty: nothing is run.
-  std::function<Result<std::string>(const Compilation &)> selfCheck;
+  std::function<Result<std::string>(const Compilation &)> verifyArtifact;
+  /// For tests of the fallback: called for the kernel of every task before its
+  /// check, and not for a kernel that replaces a wrong one.
+  std::function<void(size_t task, Kernel &kernel)> damageKernel;
   /// Called once the file has been read, before the Import phase ends.
   std::function<void(const ModelSummary &)> described;
   /// Called when a phase has ended.
@@ -62,18 +67,21 @@ struct Compilation {
   Plan plan;
   std::vector<Schedule> schedules; ///< per task of the plan
   std::vector<Kernel> kernels;     ///< per task of the plan
+  /// Per task of the plan: why its first schedule was given up for the plain
+  /// one, or empty.
+  std::vector<std::string> fallbackReasons;
   ArtifactSummary artifact;
   std::vector<PhaseReport> phases;
-  /// Of the import, and of tasks whose first schedule was rejected: they have
-  /// the plain one.
+  /// Of the import, and one for each fallback.
   std::vector<std::string> warnings;
 
   /// What writeArtifact and headerText want.
   ArtifactInput artifactInput(const CompileOptions &options) const;
 };
 
-/// An error is the user's (model, flags, disk). Rejected schedules are warnings
-/// and fall back to the plain schedule.
+/// An error is the user's (model, flags, disk), or a task whose plain kernel
+/// fails too. A schedule that is rejected or gives a wrong kernel falls back to
+/// the plain schedule with a warning.
 Result<Compilation> compileModel(const CompileOptions &options);
 
 } // namespace tlm

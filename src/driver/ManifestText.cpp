@@ -44,6 +44,8 @@ Json kernelList(const ArtifactInput &input) {
                   {"max_parallelism", kernel.maxParallelism}};
     if (input.schedules && i < input.schedules->size())
       entry["schedule"] = (*input.schedules)[i].text();
+    if (input.fallbackReasons && !(*input.fallbackReasons)[i].empty())
+      entry["fallback_reason"] = (*input.fallbackReasons)[i];
     list.push_back(std::move(entry));
   }
   return list;

@@ -13,8 +13,11 @@ constexpr PhaseInfo kPhases[] = {
     {Phase::Schedules, "schedules", "chooses a Schedule for every unique Task"},
     {Phase::Lower, "lower",
      "compiles every Task with its Schedule, in parallel"},
+    {Phase::SelfCheck, "self check",
+     "runs every kernel once on this machine against what its Task says"},
     {Phase::Link, "link", "packs the weights and writes the artifact"},
-    {Phase::SelfCheck, "self check", "runs the artifact once on this machine"},
+    {Phase::Verify, "verify",
+     "runs the artifact against the reference interpreter"},
 };
 
 } // namespace

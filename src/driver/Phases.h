@@ -17,8 +17,9 @@ enum class Phase : int32_t {
   Partition = 2,
   Schedules = 3,
   Lower = 4,
-  Link = 5,
-  SelfCheck = 6,
+  SelfCheck = 5,
+  Link = 6,
+  Verify = 7,
 };
 
 struct PhaseInfo {

@@ -89,6 +89,14 @@ Result<Target> targetFor(const std::string &mcpu) {
   return *named;
 }
 
+std::string missingFeature(const Target &target) {
+  std::vector<std::string> here = x86::detectFeatures(/*codegenOnly=*/false);
+  for (const std::string &feature : target.features)
+    if (!std::binary_search(here.begin(), here.end(), feature))
+      return feature;
+  return {};
+}
+
 int64_t usableCpus() {
   int64_t cpus = affinityCpus();
   std::ifstream file("/proc/self/cgroup");

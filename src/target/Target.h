@@ -43,6 +43,10 @@ Target hostTarget();
 /// ...).
 Result<Target> targetFor(const std::string &mcpu);
 
+/// The first feature of `target` that this machine lacks; empty when what is
+/// compiled for it runs here.
+std::string missingFeature(const Target &target);
+
 /// CPUs this process may use: min of the affinity mask and the cgroup quota,
 /// rounded up; at least 1.
 int64_t usableCpus();

@@ -138,17 +138,6 @@ CLI::Option *addTestData(CLI::App &app, std::string &folder) {
       ->type_name("DIR");
 }
 
-bool runsHere(const Target &target, std::string *missing) {
-  std::vector<std::string> here = x86::detectFeatures(/*codegenOnly=*/false);
-  for (const std::string &feature : target.features)
-    if (!std::binary_search(here.begin(), here.end(), feature)) {
-      if (missing)
-        *missing = feature;
-      return false;
-    }
-  return true;
-}
-
 void showProgress(CompileOptions &options, const GlobalOptions &global) {
   if (!global.showsProgress())
     return;

@@ -47,9 +47,6 @@ struct ToleranceFlags {
 /// --test-data.
 CLI::Option *addTestData(CLI::App &app, std::string &folder);
 
-/// Whether this machine has every feature of `target`; else the missing one.
-bool runsHere(const Target &target, std::string *missing = nullptr);
-
 /// Prints "[2/7] graph  0.01 s  ..." lines to stderr.
 void showProgress(CompileOptions &options, const GlobalOptions &global);
 

@@ -85,6 +85,12 @@ Status inspectArtifact(const std::string &path, const GlobalOptions &global) {
     if (parsed.contains(part))
       for (auto &[key, value] : parsed[part].items())
         std::printf("%s.%s %s\n", part, key.c_str(), value.dump().c_str());
+  for (const nlohmann::json &kernel :
+       parsed.value("kernels", nlohmann::json::array()))
+    if (kernel.contains("fallback_reason"))
+      std::printf("fallback %s %s: %s\n", kernel.value("label", "").c_str(),
+                  kernel.value("key", "").c_str(),
+                  kernel.value("fallback_reason", "").c_str());
   if (global.verbosity > 1)
     std::printf("%s\n", parsed.dump(2).c_str());
   return writeReport(report, global.jsonPath);

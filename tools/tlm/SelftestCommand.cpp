@@ -66,8 +66,7 @@ Status selftest(const Options &options, const GlobalOptions &global) {
   std::string model = folder.path() / "selftest.onnx";
   TLM_TRY_STATUS(writeFileAtomically(model, selftestModel()));
   TLM_TRY(CompileOptions compile, options.compile.options(model));
-  std::string missing;
-  if (!runsHere(compile.target, &missing))
+  if (std::string missing = missingFeature(compile.target); !missing.empty())
     return makeError("selftest runs what it compiles, and this machine lacks " +
                          missing,
                      {}, ErrorCode::Machine);
