@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace tlm {
 
@@ -12,6 +13,11 @@ namespace tlm {
 class AlignedFloats {
 public:
   explicit AlignedFloats(int64_t count = 0, float fill = 0);
+  /// Memory in which elements i and i + period are the same element: it takes
+  /// no more than a period, a whole number of pages. Nothing where the system
+  /// has no such memory.
+  static std::optional<AlignedFloats> repeating(int64_t count, int64_t period);
+
   float *data() { return memory.get(); }
   const float *data() const { return memory.get(); }
   int64_t size() const { return count; }
@@ -20,9 +26,11 @@ public:
 
 private:
   struct Free {
+    size_t mappedBytes; ///< 0: from the allocator
+    explicit Free(size_t mappedBytes) : mappedBytes(mappedBytes) {}
     void operator()(float *p) const;
   };
-  std::unique_ptr<float, Free> memory;
+  std::unique_ptr<float, Free> memory{nullptr, Free(0)};
   int64_t count = 0;
 };
 

@@ -21,8 +21,9 @@ namespace {
 
 using Index = std::vector<int64_t>;
 
-/// Evaluated products below which every point is compared.
-constexpr int64_t kSmallWork = 1 << 20;
+/// Every point is compared when that takes no more products than this; a point
+/// costs at least as much as kPointWork of them.
+constexpr int64_t kSmallWork = 1 << 20, kPointWork = 64;
 constexpr int64_t kSampledPoints = 256;
 constexpr int64_t kMemoryBytes = int64_t(256) << 20;
 
@@ -75,7 +76,8 @@ std::vector<Index> pointsOf(const Task &task) {
   int64_t count = std::accumulate(dims.begin(), dims.end(), int64_t(1),
                                   std::multiplies<>());
   std::vector<Index> points;
-  if (count <= kSampledPoints || count <= kSmallWork / workPerPoint(task)) {
+  int64_t work = std::max(kPointWork, workPerPoint(task));
+  if (count <= kSampledPoints || count <= kSmallWork / work) {
     for (int64_t i = 0; i < count; ++i)
       points.push_back(indexOf(i, dims));
     return points;

@@ -86,6 +86,18 @@ TEST(KernelCheck, ContractionsAreExact) {
   expectRight(MatMulCase{.m = 3, .k = 2500, .n = 100}.task());
 }
 
+TEST(KernelCheck, LargeWeightsTakeLittleMemory) {
+  // 48 MiB of weights; 16 of them are distinct.
+  Task task = MatMulCase{.m = 1, .k = 3000, .n = 4096}.task();
+  Kernel kernel = lowered(task);
+  EXPECT_EQ(verdictOf(task, kernel).wrong, "");
+  OperandData data(task, kernel, 7);
+  int64_t period = 4093 * 1024;
+  const float *weights = data.taskOperands()[1];
+  EXPECT_EQ(weights[5], weights[5 + period]);
+  EXPECT_EQ(weights[3000 * 4096 - 1], weights[3000 * 4096 - 1 - 2 * period]);
+}
+
 TEST(KernelCheck, PoolsAndMoves) {
   for (TaskKind kind :
        {TaskKind::MaxPool, TaskKind::AveragePool, TaskKind::GlobalPool})

@@ -7,21 +7,31 @@ using namespace tlm;
 
 namespace {
 
-/// xorshift64*: the same values on every machine.
+/// Floats after which a large constant repeats.
+constexpr int64_t kPeriod = 4093 * 1024;
+
+/// xorshift64*: the same values on every machine. Four values a step.
 class Random {
 public:
   explicit Random(uint64_t seed) : state(seed * 2 + 1) {}
   /// An integer in [-most, most].
   float next(int64_t most) {
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    uint64_t high = (state * 0x2545F4914F6CDD1Dull) >> 32;
-    return float(int64_t((high * uint64_t(2 * most + 1)) >> 32) - most);
+    if (left == 0) {
+      state ^= state >> 12;
+      state ^= state << 25;
+      state ^= state >> 27;
+      bits = state * 0x2545F4914F6CDD1Dull;
+      left = 4;
+    }
+    --left;
+    auto value = int64_t((bits >> 48) * uint64_t(2 * most + 1) >> 16) - most;
+    bits <<= 16;
+    return float(value);
   }
 
 private:
-  uint64_t state;
+  uint64_t state, bits = 0;
+  int left = 0;
 };
 
 /// Largest magnitudes, and the power of two that weights are multiplied by.
@@ -79,20 +89,20 @@ Ranges rangesFor(const Task &task) {
 /// Calls body(offset) for every logical element.
 template <typename Body>
 void forEachElement(const BufferType &type, Body body) {
-  std::vector<int64_t> dims = type.dims, strides = type.strides();
-  dims.insert(dims.begin(), 4 - std::min<size_t>(4, dims.size()), 1);
-  strides.insert(strides.begin(), 4 - std::min<size_t>(4, strides.size()), 0);
-  if (type.dims.size() > 4) { // plain, without border
+  if (type.dims.size() != 4) { // plain, without border
     for (int64_t i = 0, count = type.elementCount(); i < count; ++i)
       body(i);
     return;
   }
+  const std::vector<int64_t> &dims = type.dims, strides = type.strides();
   for (int64_t i = 0; i < dims[0]; ++i)
     for (int64_t j = 0; j < dims[1]; ++j)
-      for (int64_t k = 0; k < dims[2]; ++k)
+      for (int64_t k = 0; k < dims[2]; ++k) {
+        int64_t row =
+            type.origin() + i * strides[0] + j * strides[1] + k * strides[2];
         for (int64_t l = 0; l < dims[3]; ++l)
-          body(type.origin() + i * strides[0] + j * strides[1] +
-               k * strides[2] + l * strides[3]);
+          body(row + l * strides[3]);
+      }
 }
 
 void fillLanes(const BufferType &type, AlignedFloats &memory) {
@@ -110,7 +120,15 @@ AlignedFloats fill(const Task &task, size_t index, const Ranges &ranges,
                    Random &random) {
   const Operand &operand = task.operands[index];
   const BufferType &type = operand.type;
-  AlignedFloats memory(type.elementCount(), type.border.value);
+  int64_t distinct = type.elementCount();
+  std::optional<AlignedFloats> repeating;
+  if (operand.isConstant && type.layout == Layout::Plain &&
+      type.border.empty() && distinct > kPeriod)
+    repeating = AlignedFloats::repeating(distinct, kPeriod);
+  if (repeating)
+    distinct = kPeriod;
+  AlignedFloats memory = repeating ? std::move(*repeating)
+                                   : AlignedFloats(distinct, type.border.value);
   if (operand.role == Role::Output)
     return memory;
   if (type.layout == Layout::Nhwc)
@@ -121,10 +139,15 @@ AlignedFloats fill(const Task &task, size_t index, const Ranges &ranges,
                                                     : ranges.input;
   float unit = weight ? ranges.weightUnit : 1;
   bool nonZero = operand.role == Role::Extra;
-  forEachElement(type, [&](int64_t offset) {
+  auto set = [&](int64_t offset) {
     float value = random.next(most);
     memory[offset] = nonZero && value == 0 ? 1 : value * unit;
-  });
+  };
+  if (repeating)
+    for (int64_t i = 0; i < distinct; ++i)
+      set(i);
+  else
+    forEachElement(type, set);
   return memory;
 }
 
@@ -150,7 +173,10 @@ OperandData::OperandData(const Task &task, const Kernel &kernel,
 int64_t OperandData::sizeBytes(const Task &task, const Kernel &kernel) {
   int64_t bytes = kernel.scratchBytes + kernel.workerScratchBytes;
   for (size_t i = 0; i < task.operands.size(); ++i) {
-    bytes += task.operands[i].type.sizeBytes();
+    const Operand &operand = task.operands[i];
+    bytes += operand.isConstant
+                 ? std::min(operand.type.sizeBytes(), kPeriod * 4)
+                 : operand.type.sizeBytes();
     if (kernel.packings[i])
       bytes += kernel.packings[i]->elementCount() * 4;
   }

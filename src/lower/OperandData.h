@@ -7,8 +7,9 @@
 // stay below 2^24 units of that power.
 //
 // Borders hold their value. Lanes behind C hold finite garbage (3, -2, 0): they
-// must not leak. No Extra is 0, so that a division is one. Equal tasks and
-// seeds get equal data.
+// must not leak. No Extra is 0, so that a division is one. Large constants
+// repeat after 4093 pages, a prime, and take no more memory than those. Equal
+// tasks and seeds get equal data.
 //
 //===----------------------------------------------------------------------===//
 
