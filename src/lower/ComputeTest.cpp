@@ -1,6 +1,7 @@
 // Random computations, compiled and compared with the reference interpreter.
 
 #include "graph/reference/Kernels.h"
+#include "lower/KernelCheck.h"
 #include "lower/LoadedKernel.h"
 #include "space/DefaultSchedule.h"
 
@@ -300,6 +301,36 @@ TEST(Compute, RandomComputations) {
         << "seed " << seed << '\n'
         << task.text();
   }
+}
+
+TEST(BatchMatMul, AgreesWithTheEvaluator) {
+  for (bool transposed : {false, true})
+    for (int64_t batch : {1, 3}) {
+      Task task;
+      task.kind = TaskKind::BatchMatMul;
+      task.transposedWeight = transposed;
+      std::vector<int64_t> y = transposed ? std::vector<int64_t>{batch, 21, 37}
+                                          : std::vector<int64_t>{batch, 37, 21};
+      task.operands = {{Role::Input, {.dims = {3, 5, 37}}},
+                       {Role::Input, {.dims = y}},
+                       {Role::Extra, {.dims = {1, 1, 21}}},
+                       {Role::Output, {.dims = {3, 5, 21}}}};
+      task.points = {
+          {Op::Add,
+           {{PointRef::Kind::Accumulator, 0}, {PointRef::Kind::Operand, 2}}},
+          {Op::Relu, {{PointRef::Kind::Point, 0}}}};
+      ASSERT_EQ(task.verify(), "");
+      Target target = hostTarget();
+      target.threads = 2;
+      Result<Kernel> kernel =
+          lowerTask(task, defaultSchedule(task, target), target, "kernel");
+      ASSERT_TRUE(kernel) << kernel.error().message;
+      Result<LoadedKernel> loaded = LoadedKernel::load(*kernel);
+      ASSERT_TRUE(loaded) << loaded.error().message;
+      KernelVerdict verdict = checkKernel(task, *kernel, *loaded);
+      EXPECT_EQ(verdict.wrong, "") << task.text();
+      EXPECT_EQ(verdict.points, 3 * 5 * 21);
+    }
 }
 
 /// [N,C,L] to [N,1,L], where rows of accumulators are wanted.

@@ -395,6 +395,8 @@ Schedule tlm::defaultSchedule(const Task &task, const Target &target,
     return schedule;
   }
   case TaskKind::Pointwise:
+    if (task.output().type.layout != Layout::Nhwc)
+      return plainSchedule(task);
     schedule.set(Decision::Algorithm, "", int64_t(Algorithm::Direct));
     schedule.set(Decision::MaxParallelism, "", workers);
     return schedule;
