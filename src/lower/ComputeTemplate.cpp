@@ -9,7 +9,10 @@
 //     parts of an index are one sum of loop variables;
 //   - a reduction whose operand is contiguous along the output, not along the
 //     reduction, runs over a block of outputs at a time with its accumulators
-//     in the worker's memory.
+//     in the worker's memory;
+//   - where operands are contiguous along another loop than the output (a
+//     transpose), that loop runs inside blocks of the innermost one, so that
+//     cache lines are used whole.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,6 +33,8 @@ namespace {
 constexpr int64_t kMostParts = 32;
 /// Outputs whose accumulators a reduction keeps at a time.
 constexpr int64_t kBlock = 512;
+/// Outputs of a row of a transposed block.
+constexpr int64_t kTransposedBlock = 32;
 /// A chunk with less work than this is not worth its call.
 constexpr double kChunkNanoseconds = 2000;
 
@@ -57,9 +62,15 @@ private:
 
   void classify();
   void orderLoops();
+  /// Elements between what a load reads for neighbours along each loop.
+  std::vector<int64_t> stepsOf(const ScalarNode &load,
+                               const IndexAnalysis &analysis) const;
   bool wantsRows() const;
+  void blockTransposed();
   void cutChunks();
   void level(size_t depth);
+  void openLevel(size_t depth);
+  void blockedLevel(size_t depth);
   void padLanes();
 
   /// One output element; the loop variables are open.
@@ -95,6 +106,8 @@ private:
   std::vector<bool> isFixed;            ///< one index a chunk
   int64_t chunks = 1;
   bool useRows = false;
+  /// Depth of the loop that runs inside blocks of the innermost, or none.
+  size_t blockedDepth = SIZE_MAX;
 
   const IndexAnalysis *analysis = nullptr;
   std::map<int32_t, std::string> values;
@@ -120,6 +133,7 @@ Result<Payload> ComputeBuilder::build() {
       ranges.push_back({0, std::max<int64_t>(extent - 1, 0)});
   variables.assign(ranges.size(), nest.index(0, {}));
   useRows = wantsRows();
+  blockTransposed();
   if (useRows) {
     DType type = node(reduce).dtype;
     payload.workerType = type;
@@ -185,17 +199,51 @@ bool ComputeBuilder::wantsRows() const {
     const ScalarNode &load = computation.nodes[i];
     if (load.op != Scalar::Load || !insideReduction[i])
       continue;
-    std::vector<int64_t> strides =
-        task.operands[size_t(load.index)].type.strides();
-    std::vector<int64_t> steps(ranges.size(), 0);
-    for (size_t d = 0; d < load.arguments.size(); ++d)
-      if (const auto &form = whole.linear(load.arguments[d]))
-        for (size_t loop = 0; loop < ranges.size(); ++loop)
-          steps[loop] += form->coefficients[loop] * strides[d];
+    std::vector<int64_t> steps = stepsOf(load, whole);
     along += steps[inner] == 1;
     across += steps.back() == 1;
   }
   return along > across;
+}
+
+std::vector<int64_t>
+ComputeBuilder::stepsOf(const ScalarNode &load,
+                        const IndexAnalysis &analysis) const {
+  std::vector<int64_t> strides =
+      task.operands[size_t(load.index)].type.strides();
+  std::vector<int64_t> steps(ranges.size(), 0);
+  for (size_t d = 0; d < load.arguments.size(); ++d)
+    if (const auto &form = analysis.linear(load.arguments[d]))
+      for (size_t loop = 0; loop < ranges.size(); ++loop)
+        steps[loop] += form->coefficients[loop] * strides[d];
+  return steps;
+}
+
+/// Moves the loop along which most operands are contiguous next to the
+/// innermost, when that is not the innermost itself.
+void ComputeBuilder::blockTransposed() {
+  if (reduce >= 0 || order.size() < 2)
+    return;
+  IndexAnalysis whole(computation, ranges);
+  std::vector<int> contiguous(loopCount(), 0);
+  for (const ScalarNode &load : computation.nodes) {
+    if (load.op != Scalar::Load)
+      continue;
+    std::vector<int64_t> steps = stepsOf(load, whole);
+    for (size_t loop : order)
+      contiguous[loop] += steps[loop] == 1;
+  }
+  size_t inner = order.back();
+  auto best =
+      std::max_element(order.begin(), order.end() - 1, [&](size_t a, size_t b) {
+        return contiguous[a] < contiguous[b];
+      });
+  if (contiguous[*best] <= contiguous[inner] ||
+      computation.loops[inner] < kTransposedBlock ||
+      computation.loops[*best] < 4)
+    return;
+  std::rotate(best, best + 1, order.end() - 1);
+  blockedDepth = order.size() - 2;
 }
 
 /// The outer loops, flattened, and a part of the next one make the chunks.
@@ -245,6 +293,33 @@ void ComputeBuilder::cutChunks() {
 void ComputeBuilder::level(size_t depth) {
   if (depth == order.size())
     return element();
+  if (depth == blockedDepth)
+    return blockedLevel(depth);
+  openLevel(depth);
+}
+
+/// for block of the innermost loop { the levels from `depth` on }
+void ComputeBuilder::blockedLevel(size_t depth) {
+  size_t inner = order.back();
+  std::string low = lows[inner], high = highs[inner];
+  if (low.empty()) {
+    low = nest.index(0, {});
+    high = nest.index(computation.loops[inner], {});
+  }
+  std::string step = nest.index(kTransposedBlock, {}),
+              block = nest.fresh("block"), end = nest.fresh("end");
+  nest.raw(cat("  scf.for ", block, " = ", low, " to ", high, " step ", step,
+               " {\n    ", end, " = affine.min affine_map<(d0, d1) -> (d0 + ",
+               kTransposedBlock, ", d1)>(", block, ", ", high, ")\n"));
+  std::string oldLow = std::exchange(lows[inner], block);
+  std::string oldHigh = std::exchange(highs[inner], end);
+  openLevel(depth);
+  nest.close();
+  lows[inner] = oldLow;
+  highs[inner] = oldHigh;
+}
+
+void ComputeBuilder::openLevel(size_t depth) {
   size_t loop = order[depth];
   bool isInner = depth + 1 == order.size();
   Interval whole = ranges[loop];

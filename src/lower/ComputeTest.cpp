@@ -333,6 +333,28 @@ TEST(BatchMatMul, AgreesWithTheEvaluator) {
     }
 }
 
+/// Blocks of a transpose, whole and cut, with a pad that cuts their loops.
+TEST(Compute, Transposes) {
+  for (DType dtype : {DType::F32, DType::I16})
+    for (int64_t columns : {64, 37, 135}) {
+      ComputationBuilder builder({3, 11, columns});
+      Node row = builder.loop(1);
+      Node column =
+          builder.op(Scalar::Sub, {builder.loop(2), builder.integer(2)});
+      Node load = builder.load(0, dtype, {builder.loop(0), column, row});
+      Node inside = builder.op(Scalar::LessEqual, {builder.integer(0), column});
+      Task task;
+      task.kind = TaskKind::Compute;
+      task.computation = builder.finish(
+          builder.select(inside, load, builder.number(7, dtype)));
+      task.operands = {
+          {Role::Input, {.dtype = dtype, .dims = {3, columns - 2, 11}}},
+          {Role::Output, {.dtype = dtype, .dims = {3, 11, columns}}}};
+      std::mt19937 random(2);
+      EXPECT_EQ(mismatch(task, random, true), "");
+    }
+}
+
 /// [N,C,L] to [N,1,L], where rows of accumulators are wanted.
 TEST(Compute, ReducesAcrossRows) {
   for (Combine combine : {Combine::Sum, Combine::Max, Combine::Product}) {
