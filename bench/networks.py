@@ -39,6 +39,7 @@ PAUSE = 0.05           # lets the pool of the engine before go to sleep
 
 sys.path.insert(0, str(ROOT / "python"))
 import tlm_ctypes  # noqa: E402
+from marked_section import write_section  # noqa: E402
 from shared_networks import NETWORKS, materialise_all  # noqa: E402
 
 
@@ -179,8 +180,8 @@ def machine_peak(threads):
 
 
 ENGINES = ("onnxruntime", "openvino", "tlm")
-TITLE = "# Networks against onnxruntime and OpenVINO\n\n"
-BEGIN, END = "<!-- networks.py -->\n", "<!-- end -->\n"
+TITLE = ("# Networks against onnxruntime and OpenVINO\n\n"
+         "Written by `bench/networks.py --results`; do not edit.\n\n")
 
 
 def results_text(rows, peaks, verdict):
@@ -188,7 +189,7 @@ def results_text(rows, peaks, verdict):
     first = next(iter(peaks.values()))
     versions = rows[0]["versions"]
     limits = "; ".join(
-        f"{n} thread{'s' if n > 1 else ''}: {p['peak_gflops']:.0f} GFLOP/s, memory {p['memory_gb_s']:.0f} GB/s"
+        f"threads {n}: {p['peak_gflops']:.0f} GFLOP/s, memory {p['memory_gb_s']:.0f} GB/s"
         for n, p in peaks.items())
     lines = [
         f"{first['cpu']} ({first['target']}). f32, batch 1, milliseconds, minimum / median; "
@@ -204,20 +205,6 @@ def results_text(rows, peaks, verdict):
         lines.append(f"| {row['model']} | {row['threads']} | {cells} | {row['ratio_min']:.2f} / "
                      f"{row['ratio_median']:.2f} | {row['floor_ms']:.2f} | {row['error']['tlm']:.0e} |")
     return "\n".join(lines + ["", f"`bench/networks.py`: {verdict}", ""])
-
-
-def write_results(path, text):
-    """Between the marks when the file has them, else the whole file."""
-    path = pathlib.Path(path)
-    before = path.read_text() if path.exists() else ""
-    if BEGIN in before and END in before.split(BEGIN, 1)[1]:
-        head, rest = before.split(BEGIN, 1)
-        text = head + BEGIN + text + END + rest.split(END, 1)[1]
-    else:
-        text = TITLE + "Written by `bench/networks.py --results`; do not edit.\n\n" + text
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_text(text)
-    temporary.replace(path)
 
 
 def main():
@@ -271,7 +258,7 @@ def main():
             dict(ok=good, right=right, slow=slow, behind=behind, any_speed=arguments.any_speed,
                  verdict=verdict, limit=SLOWEST, peaks=peaks, rows=rows), indent=1))
     for path in arguments.results:
-        write_results(path, results_text(rows, peaks, verdict))
+        write_section(path, "networks.py", results_text(rows, peaks, verdict), TITLE)
     print(f"networks: {verdict}")
     return 0 if good else 1
 

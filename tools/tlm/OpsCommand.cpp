@@ -17,15 +17,14 @@ std::string opsetRange(const OnnxOperator &op) {
 }
 
 std::string limitsOf(const OnnxOperator &op) {
-  return std::string(op.limits.empty() ? "f32" : op.limits);
+  return std::string(op.limits.empty() ? "all" : op.limits);
 }
 
 void printMarkdown() {
   std::printf("# Supported ONNX operators\n\n"
               "Written by `tlm ops --markdown`; do not edit. %zu operators of "
-              "ONNX's own domain, opsets %lld to\n%lld, data type f32; integer "
-              "and boolean tensors are computed at compile time. `tlm inspect "
-              "model.onnx` says\nwhat a model needs.\n\n"
+              "ONNX's own domain, opsets %lld to %lld.\n"
+              "`tlm inspect model.onnx` says what a model needs.\n\n"
               "| operator | opsets | what is taken |\n|---|---|---|\n",
               onnxOperators().size(), static_cast<long long>(kOldestOpset),
               static_cast<long long>(kNewestOpset));
