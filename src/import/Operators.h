@@ -20,7 +20,7 @@ struct OnnxOperator {
   int minInputs;
   int maxInputs; ///< -1: any number
   ImportFunction import;
-  std::string_view limits; ///< the forms that are taken; empty: all of f32
+  std::string_view limits; ///< the forms that are taken; empty: all
 };
 
 /// All of Operators.def, in its order.
