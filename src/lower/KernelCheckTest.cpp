@@ -123,6 +123,11 @@ TEST(KernelCheck, Epilogues) {
         pointwise({{Op::Add, {x, extra}, 0, 0}, {op, {first}, 0.3f, 0.4f}}));
   for (Op op : {Op::Add, Op::Sub, Op::Mul, Op::Max, Op::Min})
     expectRight(pointwise({{op, {x, extra}, 0, 0}}));
+  for (Op op : {Op::Max, Op::Min}) {
+    expectRight(pointwise({{op, {x}, 0, 0}}));
+    expectRight(
+        pointwise({{Op::Neg, {x}, 0, 0}, {op, {x, extra, first}, 0, 0}}));
+  }
   expectRight(pointwise({{Op::Div, {x, extra}, 0, 0}}, /*channels=*/32));
   expectRight(ConvCase{.c = 48, .f = 64, .h = 14, .w = 14, .k = 3, .pad = 1}
                   .swish()

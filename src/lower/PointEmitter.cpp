@@ -202,9 +202,13 @@ std::string PointEmitter::emit(Op op, const std::vector<std::string> &args,
     return name;
   }
   case Op::Max:
-    return binary("maximumf", x, args[1], " fastmath<nsz>");
-  case Op::Min:
-    return binary("minimumf", x, args[1], " fastmath<nsz>");
+  case Op::Min: {
+    std::string result = x;
+    for (size_t i = 1; i < args.size(); ++i)
+      result = binary(op == Op::Max ? "maximumf" : "minimumf", result, args[i],
+                      " fastmath<nsz>");
+    return result;
+  }
   default:
     TLM_CHECK(false) << "not pointwise: " << nameOf(op);
     return x;
