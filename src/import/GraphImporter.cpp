@@ -156,7 +156,8 @@ GraphImporter::operandsOf(const OnnxNode &node, const OnnxOperator &op) const {
   while (!inputs.empty() && inputs.back() == kNoValue)
     inputs.pop_back(); // absent optional ones
   bool many = op.maxInputs < 0;
-  size_t needed = many ? inputs.size() : size_t(op.minInputs);
+  size_t needed =
+      many && op.minInputs > 0 ? inputs.size() : size_t(op.minInputs);
   bool fits = inputs.size() >= size_t(op.minInputs) &&
               (many || inputs.size() <= size_t(op.maxInputs));
   for (size_t i = 0; fits && i < needed; ++i)
@@ -186,7 +187,7 @@ Status GraphImporter::addNode(const OnnxNode &node) {
   for (const std::string &name : node.inputs)
     if (!name.empty() && *lookUp(name) == kNoValue)
       return skip();
-  if (node.outputs.empty() || node.outputs[0].empty())
+  if (std::ranges::all_of(node.outputs, &std::string::empty))
     return makeError(locate(node) + "it has no output");
   TLM_TRY(std::vector<ValueId> inputs, operandsOf(node, *op));
 

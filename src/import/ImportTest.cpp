@@ -171,19 +171,23 @@ TEST(ImportVersions, AiOnnxIsTheDefaultDomain) {
 
 TEST(ImportUnsupported, OneTableOfAll) {
   OnnxTestModel model = relu({1, 1, 4});
-  model.node("LSTM", {"y"}, {"l"}).node("LSTM", {"l"}, {"m"});
+  model.node("NonMaxSuppression", {"y"}, {"l"});
+  model.node("NonMaxSuppression", {"l"}, {"m"});
   model.node("Custom", {"m"}, {"n"});
   model.graph().mutable_node(3)->set_domain("my.domain");
   model.node("Relu", {"n"}, {"r"}); // supported, but cannot be reached
   model.input("i", {1}, onnx::TensorProto::INT64);
-  model.node("Gather", {"y", "i"}, {"g"}).output("g");
+  model.node("Reshape", {"y", "i"}, {"g"}).output("g");
   std::string error = model.error();
   EXPECT_TRUE(says(error, "3 kinds of nodes are not supported:\n"
-                          "  op      domain     opset  count  first node\n"
-                          "  LSTM    ai.onnx    17     2      'LSTM_1'\n"
-                          "  Custom  my.domain  0      1      'Custom_3'\n"
-                          "  Gather  ai.onnx    17     1      'Gather_5': "
-                          "a computed tensor"));
+                          "  op                 domain     opset  count  "
+                          "first node\n"
+                          "  NonMaxSuppression  ai.onnx    17     2      "
+                          "'NonMaxSuppression_1'\n"
+                          "  Custom             my.domain  0      1      "
+                          "'Custom_3'\n"
+                          "  Reshape            ai.onnx    17     1      "
+                          "'Reshape_5': a shape that is computed from data"));
   EXPECT_EQ(
       summarise(*readOnnxBytes(model.bytes().data(), model.bytes().size(), "."))
           .unsupported.size(),
@@ -243,9 +247,14 @@ TEST(ImportBroken, Types) {
   strings.input("x", {2}, onnx::TensorProto::STRING);
   strings.node("Relu", {"x"}, {"y"}).output("y");
   EXPECT_TRUE(says(strings.error(), "ONNX data type 8"));
-  OnnxTestModel ints;
-  ints.ints("i", {1, 2}).node("Identity", {"i"}, {"y"}).output("y");
-  EXPECT_TRUE(says(ints.error(), "output 'y' is i64[2]"));
+  OnnxTestModel halves;
+  halves.input("x", {2}, onnx::TensorProto::FLOAT16);
+  halves.node("Relu", {"x"}, {"y"}).output("y");
+  EXPECT_TRUE(says(halves.error(), "input 'x' is f16[2]"));
+  OnnxTestModel mixed;
+  mixed.input("x", {2}).input("i", {2}, onnx::TensorProto::INT64);
+  mixed.node("Add", {"x", "i"}, {"y"}).output("y");
+  EXPECT_TRUE(says(mixed.error(), "operands are f32[2] and i64[2]"));
 }
 
 } // namespace

@@ -137,15 +137,21 @@ NodeImporter::normaliseAxes(std::vector<int64_t> axes, int64_t rank) const {
   return axes;
 }
 
+std::string NodeImporter::firstOutput() const {
+  for (const std::string &name : node.outputs)
+    if (!name.empty())
+      return name;
+  return node.name;
+}
+
 std::string NodeImporter::nextName() const {
-  std::string base = node.outputs.empty() ? node.name : node.outputs[0];
+  std::string base = firstOutput();
   return base + "#" + std::to_string(graph.values.size() - firstNew + 1);
 }
 
 Result<ValueId> NodeImporter::emit(Op op, std::vector<ValueId> inputs,
                                    OpAttributes attributes) {
-  std::string name =
-      node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name;
+  std::string name = node.name.empty() ? firstOutput() : node.name;
   return builder.add(op, std::move(inputs), std::move(attributes), nextName(),
                      std::move(name));
 }
@@ -153,8 +159,7 @@ Result<ValueId> NodeImporter::emit(Op op, std::vector<ValueId> inputs,
 Result<ValueId> NodeImporter::reshape(ValueId input, Dims dims) {
   if (value(input).dims == dims)
     return input;
-  std::string name =
-      node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name;
+  std::string name = node.name.empty() ? firstOutput() : node.name;
   return builder.addReshape(input, std::move(dims), nextName(),
                             std::move(name));
 }

@@ -117,6 +117,7 @@ public:
 
 private:
   const OnnxAttribute *find(std::string_view name, OnnxAttribute::Kind kind);
+  std::string firstOutput() const;
   std::string nextName() const;
 
   Graph &graph;

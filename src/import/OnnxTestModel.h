@@ -8,11 +8,13 @@
 
 #include "graph/Passes.h"
 #include "graph/Reference.h"
+#include "import/ConstantData.h"
 #include "import/Import.h"
 
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
+#include <cmath>
 #include <variant>
 
 namespace tlm {
@@ -21,7 +23,11 @@ namespace tlm {
 struct Attr {
   using Ints = std::vector<int64_t>;
   std::string name;
-  std::variant<int64_t, float, std::string, Ints> value;
+  using Reals = std::vector<float>;
+  using Texts = std::vector<std::string>;
+  std::variant<int64_t, float, std::string, Ints, Reals, Texts,
+               onnx::GraphProto>
+      value;
 
   Attr(std::string name, int value)
       : name(std::move(name)), value(int64_t(value)) {}
@@ -29,6 +35,12 @@ struct Attr {
   Attr(std::string name, const char *value)
       : name(std::move(name)), value(std::string(value)) {}
   Attr(std::string name, Ints value)
+      : name(std::move(name)), value(std::move(value)) {}
+  Attr(std::string name, Reals value)
+      : name(std::move(name)), value(std::move(value)) {}
+  Attr(std::string name, Texts value)
+      : name(std::move(name)), value(std::move(value)) {}
+  Attr(std::string name, onnx::GraphProto value)
       : name(std::move(name)), value(std::move(value)) {}
 };
 
@@ -123,9 +135,11 @@ public:
     auto again = runReference(model->graph, inputs);
     for (size_t o = 0; o < outputs->size(); ++o) {
       EXPECT_EQ((*outputs)[o].dims, (*again)[o].dims);
+      EXPECT_EQ((*outputs)[o].bytes, (*again)[o].bytes);
       for (size_t i = 0; i < (*outputs)[o].data.size(); ++i) {
         float before = (*outputs)[o].data[i], after = (*again)[o].data[i];
         EXPECT_TRUE(before == after || // infinities too
+                    (std::isnan(before) && std::isnan(after)) ||
                     std::abs(before - after) <= 1e-5f * (1 + std::abs(before)))
             << before << " becomes " << after;
       }
@@ -168,10 +182,18 @@ private:
     } else if (auto *s = std::get_if<std::string>(&attribute.value)) {
       proto.set_type(onnx::AttributeProto::STRING);
       proto.set_s(*s);
-    } else {
-      const auto &list = std::get<Attr::Ints>(attribute.value);
+    } else if (auto *ints = std::get_if<Attr::Ints>(&attribute.value)) {
       proto.set_type(onnx::AttributeProto::INTS);
-      proto.mutable_ints()->Assign(list.begin(), list.end());
+      proto.mutable_ints()->Assign(ints->begin(), ints->end());
+    } else if (auto *reals = std::get_if<Attr::Reals>(&attribute.value)) {
+      proto.set_type(onnx::AttributeProto::FLOATS);
+      proto.mutable_floats()->Assign(reals->begin(), reals->end());
+    } else if (auto *texts = std::get_if<Attr::Texts>(&attribute.value)) {
+      proto.set_type(onnx::AttributeProto::STRINGS);
+      proto.mutable_strings()->Assign(texts->begin(), texts->end());
+    } else {
+      proto.set_type(onnx::AttributeProto::GRAPH);
+      *proto.mutable_g() = std::get<onnx::GraphProto>(attribute.value);
     }
   }
 };
@@ -185,6 +207,20 @@ inline Tensor iota(Dims dims, float from = 0) {
 }
 
 using Floats = std::vector<float>;
+
+/// A tensor of integers or bool, and its elements.
+inline Tensor intTensor(DType dtype, Dims dims,
+                        const std::vector<int64_t> &numbers) {
+  Tensor tensor{std::move(dims), {}, dtype};
+  Constant constant = writeInts(dtype, numbers);
+  tensor.bytes.assign(constant.data, constant.data + constant.sizeBytes);
+  return tensor;
+}
+inline std::vector<int64_t> intsOf(const Tensor &tensor) {
+  Value value{"", tensor.dtype, tensor.dims, {}};
+  value.constant = {tensor.raw(), tensor.sizeBytes(), nullptr};
+  return readInts(value);
+}
 
 } // namespace tlm
 

@@ -3,12 +3,12 @@
 
 usage: onnx_node_compiled.py TLM_CASES [-v] [--jobs N] [--json FILE] [NAME...]
 
-Every case that comes with the onnx package, with all its inputs fed at run
-time; where that is refused, inputs become constants, as exporters write them:
-first those that are not f32, then all but the first, then all. Cases that do
-not pass must stand in onnx_node_expected.txt with a reason; a case there that
-passes fails the run, and so does a wrong result anywhere. NAME... runs those
-cases only. Skips (exit 77) without onnx.
+Every case that comes with the onnx package, compiled and run, with its inputs
+fed or made constants as onnx_node_tests.py does for the reference path. What is
+refused there, onnx_node_expected.txt, may be refused here; what is refused here
+alone must stand in onnx_node_compiled_expected.txt ("name: reason"). A listed
+case that passes fails the run, and so does a wrong result or a crash anywhere.
+NAME... runs those cases only. Skips (exit 77) without onnx.
 """
 import argparse
 import collections
@@ -19,92 +19,23 @@ import subprocess
 import sys
 import tempfile
 import threading
-import warnings
 
-warnings.filterwarnings("ignore")
-try:
-    import numpy as np
-    import onnx
-    from onnx import numpy_helper
-    from onnx.backend.test.loader import load_model_tests
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
+import onnx_node_tests as reference  # skips without onnx
+import numpy as np
+import onnx
 
-HERE = pathlib.Path(__file__).resolve().parent
-EXPECTED = HERE / "onnx_node_expected.txt"
-# Cases that pass at least; fewer: something refuses what it used to run.
-MIN_PASSED = 1000
+OWN = pathlib.Path(__file__).with_name("onnx_node_compiled_expected.txt")
 SECONDS = 60
-
-
-def expected_failures():
-    """name -> reason; '#' starts a comment."""
-    entries = {}
-    if EXPECTED.exists():
-        for line in EXPECTED.read_text().splitlines():
-            line = line.split("#")[0].strip()
-            if line:
-                name, _, reason = line.partition(" ")
-                entries[name] = reason
-    return entries
-
-
-def load(path, kind):
-    """A tensor from a .pb file; None for sequences and optionals."""
-    if not kind.HasField("tensor_type"):
-        return None
-    tensor = onnx.TensorProto()
-    tensor.ParseFromString(path.read_bytes())
-    return numpy_helper.to_array(tensor)
-
-
-def graph_inputs(model):
-    initializers = {t.name for t in model.graph.initializer}
-    return [i for i in model.graph.input if i.name not in initializers]
-
-
-class Case:
-    def __init__(self, case):
-        self.name, self.rtol, self.atol = case.name, case.rtol, case.atol
-        self.model = case.model
-        if self.model is not None:
-            self.inputs, self.outputs = case.data_sets[0]
-        else:
-            folder = pathlib.Path(case.model_dir)
-            self.model = onnx.load(folder / "model.onnx")
-            sets = folder / "test_data_set_0"
-            self.inputs = [load(sets / f"input_{n}.pb", value.type)
-                           for n, value in enumerate(graph_inputs(self.model))]
-            self.outputs = [load(sets / f"output_{n}.pb", value.type)
-                            for n, value in enumerate(self.model.graph.output)]
-
-    def is_tensors(self):
-        return all((isinstance(v, np.ndarray) or np.isscalar(v))
-                   and np.asarray(v).dtype.kind in "fiub"
-                   for v in [*self.inputs, *self.outputs])
-
-    def with_constants(self, is_constant):
-        """A copy of the model with some inputs made initializers; what stays."""
-        copy = onnx.ModelProto()
-        copy.CopyFrom(self.model)
-        fed = []
-        names = [i.name for i in graph_inputs(self.model)]
-        for index, (name, value) in enumerate(zip(names, self.inputs)):
-            value = np.asarray(value)
-            if not is_constant(index, value):
-                fed.append(value)
-                continue
-            copy.graph.initializer.append(numpy_helper.from_array(value, name))
-            for entry in [i for i in copy.graph.input if i.name == name]:
-                copy.graph.input.remove(entry)
-        return copy, fed
-
-
 CHOICES = (lambda i, v: False,
-           lambda i, v: v.dtype != np.float32,
-           lambda i, v: i > 0,
+           lambda i, v: v.dtype.kind != "f",
+           lambda i, v: v.dtype.kind != "f" or i > 0,
            lambda i, v: True)
+
+
+def own_failures():
+    lines = OWN.read_text().splitlines() if OWN.exists() else []
+    return dict(line.split(": ", 1) for line in lines
+                if line and not line.startswith("#"))
 
 
 class Worker:
@@ -138,48 +69,41 @@ class Worker:
             self.process.wait()
 
 
-def difference(folder, case):
-    for index, wanted in enumerate(case.outputs):
-        wanted = np.asarray(wanted)
+def difference(folder, outputs, rtol, atol):
+    for index, wanted in enumerate(outputs):
         found = np.fromfile(folder / f"output_{index}.bin", wanted.dtype)
         if found.size != wanted.size:
             return f"output {index} has {found.size} elements, not {wanted.size}"
         found = found.reshape(wanted.shape)
-        if wanted.dtype.kind in "fc":
-            same = np.allclose(found, wanted, case.rtol, max(case.atol, 1e-6),
-                               equal_nan=True)
-        else:
-            same = np.array_equal(found, wanted)
+        same = (np.allclose(found, wanted, rtol, max(atol, 1e-6), equal_nan=True)
+                if wanted.dtype.kind == "f" else np.array_equal(found, wanted))
         if not same:
             return f"output {index}: {found.ravel()[:8]} != {wanted.ravel()[:8]}"
     return ""
 
 
-def attempt(worker, case):
+def attempt(worker, model, inputs, outputs, rtol, atol):
     """(verdict, why): pass, refused, wrong or crashed."""
-    if not case.is_tensors():
-        return "refused", "strings, sequences, optionals and small floats"
-    first, seen = "", set()
+    why, seen = "", set()
     for is_constant in CHOICES:
-        model, fed = case.with_constants(is_constant)
+        changed, fed = reference.with_constants(model, inputs, is_constant)
         if len(fed) in seen:
             continue
         seen.add(len(fed))
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
-            onnx.save(model, folder / "model.onnx")
+            onnx.save(changed, folder / "model.onnx")
             for index, value in enumerate(fed):
                 np.ascontiguousarray(value).tofile(
                     folder / f"input_{index}.bin")
             answer = worker.ask(folder)
             if answer == "ok":
-                why = difference(folder, case)
-                return ("wrong", why) if why else ("pass", "")
+                wrong = difference(folder, outputs, rtol, atol)
+                return ("wrong", wrong) if wrong else ("pass", "")
         verdict, _, why = answer.partition(" ")
         if verdict != "refused":
             return "crashed" if verdict == "crashed" else "wrong", answer
-        first = first or why
-    return "refused", first
+    return "refused", why
 
 
 def main():
@@ -191,30 +115,35 @@ def main():
     parser.add_argument("--json")
     options = parser.parse_args()
 
-    cases = [case for kind in ("node", "simple", "pytorch-converted",
-                               "pytorch-operator")
-             for case in load_model_tests(kind=kind)
-             if not options.names or case.name in options.names]
-    local = threading.local()
-    workers = []
+    local, workers = threading.local(), []
 
-    def run(raw):
+    def judge(case):
+        _, name, model, inputs, outputs, rtol, atol = case
+        strange = reference.strange_type(model, [*inputs, *outputs])
+        if strange:
+            return name, "refused", strange
         if not hasattr(local, "worker"):
             local.worker = Worker(options.tool)
             workers.append(local.worker)
-        return raw.name, *attempt(local.worker, Case(raw))
+        reference.raise_opset(model)
+        return name, *attempt(local.worker, model,
+                              [np.asarray(v) for v in inputs],
+                              [np.asarray(v) for v in outputs], rtol, atol)
 
-    expected, rows, broken = expected_failures(), [], []
+    expected = {**reference.expected_failures(), **own_failures()}
+    rows, broken = [], []
+    cases = [case for case in reference.cases()
+             if not options.names or case[1] in options.names]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for name, verdict, why in pool.map(run, cases):
+        for name, verdict, why in pool.map(judge, cases):
             rows.append({"case": name, "verdict": verdict, "why": why})
-            unexpected = verdict != "pass" and name not in expected
             stale = verdict == "pass" and name in expected
-            bad = unexpected or stale
+            bad = stale or verdict in ("wrong", "crashed") or (
+                verdict == "refused" and name not in expected)
             if bad:
                 broken.append(name)
             if bad or (options.verbose and verdict != "pass"):
-                note = " (expected to fail: remove it)" if stale else ""
+                note = " (listed as failing)" if stale else ""
                 print(f"{verdict} {name}{note} {why[:300]}", flush=True)
     for worker in workers:
         worker.close()
@@ -222,11 +151,12 @@ def main():
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(
             {"counts": counts, "cases": rows}, indent=1))
-    few = not options.names and counts["pass"] < MIN_PASSED
+    few = not options.names and counts["pass"] < reference.MIN_PASSED
     good = not broken and not few
-    print(f"{'PASS' if good else 'FAIL'}: {counts['pass']} of {len(rows)} "
-          f"cases pass, {counts['refused']} refused, {counts['wrong']} wrong, "
-          f"{counts['crashed']} crashed, {len(broken)} against expectation")
+    print(f"verdict: {'ok' if good else 'FAILED'}, {counts['pass']} of "
+          f"{len(rows)} cases pass, {counts['refused']} refused, "
+          f"{counts['wrong']} wrong, {counts['crashed']} crashed, "
+          f"{len(broken)} against expectation")
     return 0 if good else 1
 
 

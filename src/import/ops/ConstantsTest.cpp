@@ -66,18 +66,13 @@ TEST(ImportCast, TruncatesAndIsNothingBetweenEqualTypes) {
   auto y = model.run({iota({4})});
   EXPECT_EQ(y[0].data, (Floats{2, -2}));
   EXPECT_EQ(y[1].data, iota({4}).data);
-  OnnxTestModel computed;
-  computed.input("x", {4}).node("Cast", {"x"}, {"y"}, {{"to", 7}}).output("y");
-  EXPECT_NE(computed.error().find("a computed tensor"), std::string::npos);
 }
 
 TEST(ImportDiv, ByConstantZero) {
   OnnxTestModel model;
-  model.input("x", {1}).ints("a", {1}).ints("b", {0});
-  model.node("Div", {"a", "b"}, {"c"}).node("Reshape", {"x", "c"}, {"y"});
-  model.output("y");
-  EXPECT_NE(model.error().find("division of a constant by zero"),
-            std::string::npos);
+  model.ints("a", {1, 7}).ints("b", {0, -2});
+  model.node("Div", {"a", "b"}, {"y"}).output("y");
+  EXPECT_EQ(intsOf(model.run()[0]), (Attr::Ints{0, -3}));
 }
 
 } // namespace

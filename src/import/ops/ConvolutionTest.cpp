@@ -68,11 +68,65 @@ TEST(ImportConv, Refusals) {
       << located;
 }
 
-TEST(ImportConv, ThreeSpatialDimsAreListedAsUnsupported) {
+TEST(ImportConv, ThreeSpatialDimsInGroups) {
   OnnxTestModel model;
-  model.input("x", {1, 1, 3, 3, 3}).weight("w", {1, 1, 1, 1, 1}, {1});
+  model.input("x", {1, 2, 3, 1, 2}).weight("w", {2, 1, 2, 1, 1}, {1, 10, 2, 3});
+  model.node("Conv", {"x", "w"}, {"y"},
+             {{"group", 2}, {"pads", Attr::Ints{1, 0, 0, 0, 0, 0}}});
+  auto y = model.output("y").run({iota({1, 2, 3, 1, 2}, 1)});
+  EXPECT_EQ(y[0].dims, (Dims{1, 2, 3, 1, 2}));
+  EXPECT_EQ(y[0].data,
+            (Floats{10, 20, 31, 42, 53, 64, 21, 24, 41, 46, 51, 56}));
+}
+
+TEST(ImportConv, FourSpatialDimsAreUnsupported) {
+  OnnxTestModel model;
+  model.input("x", {1, 1, 3, 3, 3, 3}).weight("w", {1, 1, 1, 1, 1, 1}, {1});
   model.node("Conv", {"x", "w"}, {"y"}).output("y");
-  EXPECT_NE(model.error().find("3 spatial dims"), std::string::npos);
+  EXPECT_NE(model.error().find("4 spatial dims"), std::string::npos);
+}
+
+namespace {
+
+Floats transposed(std::vector<Attr> attributes, Dims kernel = {1, 1, 3}) {
+  OnnxTestModel model;
+  model.input("x", {1, 1, 3});
+  model.weight("w", kernel, Floats(size_t(countOf(kernel)), 1));
+  model.node("ConvTranspose", {"x", "w"}, {"y"}, std::move(attributes));
+  return model.output("y").run({{{1, 1, 3}, {1, 2, 3}}})[0].data;
+}
+
+} // namespace
+
+TEST(ImportConvTranspose, StridesPadsAndShapes) {
+  EXPECT_EQ(transposed({}), (Floats{1, 3, 6, 5, 3}));
+  EXPECT_EQ(transposed({{"strides", Attr::Ints{2}}}),
+            (Floats{1, 1, 3, 2, 5, 3, 3}));
+  EXPECT_EQ(transposed({{"pads", Attr::Ints{1, 1}}}), (Floats{3, 6, 5}));
+  EXPECT_EQ(transposed({{"strides", Attr::Ints{2}},
+                        {"output_padding", Attr::Ints{1}}}),
+            (Floats{1, 1, 3, 2, 5, 3, 3, 0}));
+  EXPECT_EQ(
+      transposed({{"strides", Attr::Ints{2}}, {"output_shape", Attr::Ints{6}}}),
+      (Floats{1, 3, 2, 5, 3, 3}));
+  EXPECT_EQ(transposed({{"strides", Attr::Ints{2}}}, {1, 1, 2}),
+            (Floats{1, 1, 2, 2, 3, 3}));
+}
+
+TEST(ImportConvTranspose, Refusals) {
+  auto error = [](std::vector<Attr> attributes) {
+    OnnxTestModel model;
+    model.input("x", {1, 2, 3}).weight("w", {2, 1, 2}, Floats(4, 1));
+    model.node("ConvTranspose", {"x", "w"}, {"y"}, std::move(attributes));
+    return model.output("y").error();
+  };
+  EXPECT_NE(error({{"group", 3}}).find("groups"), std::string::npos);
+  EXPECT_NE(error({{"pads", Attr::Ints{3, 3}}}).find("pads leave nothing"),
+            std::string::npos);
+  EXPECT_NE(error({{"output_padding", Attr::Ints{-1}}}).find("output_padding"),
+            std::string::npos);
+  EXPECT_NE(error({{"output_shape", Attr::Ints{1, 1}}}).find("entries"),
+            std::string::npos);
 }
 
 } // namespace

@@ -29,8 +29,10 @@ struct Equation {
 
 Result<Labels> parseLabels(const std::string &text, int64_t ellipsisRank) {
   Labels labels;
+  bool open = false;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text.compare(i, 3, "...") == 0) {
+    if (text.compare(i, 3, "...") == 0 && !open) {
+      open = true;
       for (int64_t k = ellipsisRank; k-- > 0;)
         labels.push_back(kEllipsis + int(k));
       i += 2;

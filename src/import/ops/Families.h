@@ -87,6 +87,7 @@ Status importSqueeze(NodeImporter &node);
 Status importUnsqueeze(NodeImporter &node);
 
 // Movement.cpp: elements to other places
+Status importCenterCropPad(NodeImporter &node);
 Status importConcat(NodeImporter &node);
 Status importDepthToSpace(NodeImporter &node);
 Status importExpand(NodeImporter &node);
@@ -117,6 +118,28 @@ Status importRange(NodeImporter &node);
 Status importShape(NodeImporter &node);
 Status importSize(NodeImporter &node);
 Status importWindow(NodeImporter &node);
+
+// Losses.cpp
+Status importNegativeLogLikelihoodLoss(NodeImporter &node);
+Status importSoftmaxCrossEntropyLoss(NodeImporter &node);
+
+// ControlFlow.cpp: unrolled
+Status importIf(NodeImporter &node);
+Status importLoop(NodeImporter &node);
+Status importScan(NodeImporter &node);
+
+// Recurrent.cpp: unrolled
+Status importRecurrent(NodeImporter &node);
+
+// Attention.cpp
+Status importAttention(NodeImporter &node);
+Status importRotaryEmbedding(NodeImporter &node);
+
+// Sampling.cpp
+Status importAffineGrid(NodeImporter &node);
+Status importCol2Im(NodeImporter &node);
+Status importDft(NodeImporter &node);
+Status importGridSample(NodeImporter &node);
 
 } // namespace tlm
 

@@ -178,20 +178,18 @@ Result<Merge> readMerge(NodeImporter &node) {
 /// given number.
 Term merged(Expression &e, Merge merge, Term old, Term hit, Term step,
             Term update, const std::function<Term(Term)> &updateAt) {
-  DType dtype = old.dtype();
   switch (merge) {
   case Merge::Add:
     return old + e.reduce(select(hit, update, 0), Combine::Sum);
   case Merge::Multiply:
     return old * e.reduce(select(hit, update, 1), Combine::Product);
   case Merge::Least:
-    return e.reduce(select(hit, update, old), Combine::Min);
+    return least(old, e.reduce(select(hit, update, old), Combine::Min));
   case Merge::Most:
-    return e.reduce(select(hit, update, old), Combine::Max);
+    return most(old, e.reduce(select(hit, update, old), Combine::Max));
   case Merge::Replace:
     break;
   }
-  (void)dtype;
   Term last = e.reduce(select(hit, step, -1), Combine::Max);
   return select(last < 0, old, updateAt(last));
 }
@@ -208,13 +206,12 @@ ValueId lastUpdates(NodeImporter &node, Dims dims,
 }
 
 /// A linear number as indices under dims.
-std::vector<Term> unflatten(Expression &e, Term number, const Dims &dims) {
+std::vector<Term> unflatten(Term number, const Dims &dims) {
   std::vector<Term> indices(dims.size());
   for (size_t i = dims.size(); i-- > 0;) {
     indices[i] = i == 0 ? number : number % double(dims[i]);
     number = number / double(std::max<int64_t>(dims[i], 1));
   }
-  (void)e;
   return indices;
 }
 
@@ -247,7 +244,7 @@ Result<ValueId> scatterByTable(NodeImporter &node, const Dims &at,
   Expression e(node, dims);
   Term number = e.element(table);
   return e.emit(select(number < 0, e.element(data),
-                       e.load(updates, unflatten(e, number, at))));
+                       e.load(updates, unflatten(number, at))));
 }
 
 } // namespace
@@ -319,7 +316,7 @@ Result<ValueId> scatterTuplesByTable(NodeImporter &node,
   std::vector<Term> here = e.allLoops();
   Term number =
       e.load(table, {here.begin(), here.begin() + int64_t(tuples.depth)});
-  std::vector<Term> place = unflatten(e, number, tuples.outer);
+  std::vector<Term> place = unflatten(number, tuples.outer);
   place.insert(place.end(), here.begin() + int64_t(tuples.depth), here.end());
   return e.emit(select(number < 0, e.element(data), e.load(updates, place)));
 }
@@ -350,7 +347,7 @@ Status tlm::importScatterND(NodeImporter &node) {
   Expression e(node, dims, {count});
   std::vector<Term> here = e.allLoops();
   Term step = e.reduction(0), hit = e.integer(1, DType::Bool);
-  std::vector<Term> where = unflatten(e, step, tuples.outer);
+  std::vector<Term> where = unflatten(step, tuples.outer);
   where.push_back({});
   for (size_t k = 0; k < tuples.depth; ++k) {
     where.back() = e.integer(int64_t(k));
@@ -358,7 +355,7 @@ Status tlm::importScatterND(NodeImporter &node) {
     hit = hit & equal(wrapIndex(index, dims[k]), here[k]);
   }
   auto updateAt = [&](Term number) {
-    std::vector<Term> place = unflatten(e, number, tuples.outer);
+    std::vector<Term> place = unflatten(number, tuples.outer);
     place.insert(place.end(), here.begin() + int64_t(tuples.depth), here.end());
     return e.load(updates, place);
   };

@@ -327,7 +327,11 @@ Status tlm::importSpaceToDepth(NodeImporter &node) {
                      dimsText(dims));
   int64_t h = dims[2] / b, w = dims[3] / b;
   TLM_TRY(ValueId blocks, node.reshape(x, {dims[0], dims[1], h, b, w, b}));
-  TLM_TRY(ValueId moved, emitTranspose(node, blocks, {0, 3, 5, 1, 2, 4}));
+  bool columnRow = node.stringAttribute("mode", "DCR") == "CRD";
+  std::vector<int64_t> order = columnRow
+                                   ? std::vector<int64_t>{0, 1, 3, 5, 2, 4}
+                                   : std::vector<int64_t>{0, 3, 5, 1, 2, 4};
+  TLM_TRY(ValueId moved, emitTranspose(node, blocks, order));
   return node.bind(node.reshape(moved, {dims[0], dims[1] * b * b, h, w}));
 }
 
@@ -370,4 +374,35 @@ Status tlm::importTrilu(NodeImporter &node) {
   Term row = e.loop(dims.size() - 2), column = e.loop(dims.size() - 1);
   Term keep = upper ? row <= column - k : column - k <= row;
   return node.bind(e.emit(select(keep, e.element(x), 0)));
+}
+
+/// Cuts or pads around the middle; shape[i] is the extent of axes[i].
+Status tlm::importCenterCropPad(NodeImporter &node) {
+  ValueId x = node.input(0);
+  const Dims dims = node.dims(x);
+  if (!node.value(node.input(1)).isConstant())
+    return node.unsupported("a shape that is computed from data");
+  TLM_TRY(auto shape, node.constantInts(1));
+  std::vector<int64_t> axes(dims.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  TLM_TRY(axes, node.normaliseAxes(node.intsAttribute("axes", axes),
+                                   int64_t(dims.size())));
+  if (axes.size() != shape.size())
+    return makeError(std::to_string(shape.size()) + " extents for " +
+                     std::to_string(axes.size()) + " axes");
+  Dims result = dims;
+  for (size_t i = 0; i < axes.size(); ++i)
+    result[size_t(axes[i])] = shape[i];
+  if (!checkedCountOf(result))
+    return makeError("an output of " + dimsText(result));
+  Expression e(node, result);
+  std::vector<Term> at = e.allLoops();
+  Term within = e.integer(1, DType::Bool);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    int64_t before = result[i] > dims[i] ? -((result[i] - dims[i]) / 2)
+                                         : (dims[i] - result[i]) / 2;
+    at[i] = at[i] + double(before);
+    within = within & inside(at[i], dims[i]);
+  }
+  return node.bind(e.emit(select(within, e.load(x, at), 0)));
 }

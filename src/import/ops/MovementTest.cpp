@@ -41,12 +41,15 @@ TEST(ImportSlice, ComputedTensorIsCropped) {
   EXPECT_EQ(model.import()->graph.nodes[0].op, Op::Pad);
 }
 
-TEST(ImportSlice, StepsOnComputedTensorsAreUnsupported) {
-  OnnxTestModel model;
-  model.input("x", {4}).ints("a", {0}).ints("b", {4}).ints("two", {2});
-  model.node("Slice", {"x", "a", "b", "a", "two"}, {"y"}).output("y");
-  EXPECT_NE(model.error().find("steps on a computed tensor"),
-            std::string::npos);
+TEST(ImportSlice, StepsOnComputedTensors) {
+  for (int64_t step : {2, -2}) {
+    OnnxTestModel model;
+    model.input("x", {4}).ints("a", {step < 0 ? 3 : 0});
+    model.ints("b", {step < 0 ? -9 : 4}).ints("axis", {0}).ints("s", {step});
+    model.node("Slice", {"x", "a", "b", "axis", "s"}, {"y"}).output("y");
+    EXPECT_EQ(model.run({iota({4})})[0].data,
+              step < 0 ? (Floats{3, 1}) : (Floats{0, 2}));
+  }
 }
 
 TEST(ImportSplit, SizesAndEqualParts) {
@@ -92,13 +95,61 @@ TEST(ImportPad, AttributeInputAndAxes) {
   EXPECT_EQ(fresh.run({iota({2, 2})})[0].data, (Floats{1, 5, 3, 5}));
 }
 
-TEST(ImportPad, ReflectIsUnsupportedUnlessItPadsNothing) {
-  for (int64_t pad : {0, 1}) {
+TEST(ImportPad, Modes) {
+  auto padded = [](const char *mode, Attr::Ints pads) {
+    OnnxTestModel model(19);
+    model.input("x", {3}).ints("pads", pads).output("y");
+    model.node("Pad", {"x", "pads"}, {"y"}, {{"mode", mode}});
+    return model;
+  };
+  auto run = [&](const char *mode, Attr::Ints pads) {
+    return padded(mode, std::move(pads)).run({iota({3})})[0].data;
+  };
+  EXPECT_EQ(run("reflect", {2, 2}), (Floats{2, 1, 0, 1, 2, 1, 0}));
+  EXPECT_EQ(run("edge", {1, 3}), (Floats{0, 0, 1, 2, 2, 2, 2}));
+  EXPECT_EQ(run("wrap", {4, 1}), (Floats{2, 0, 1, 2, 0, 1, 2, 0}));
+  EXPECT_EQ(run("reflect", {-1, 1}), (Floats{1, 2, 1}));
+  EXPECT_EQ(run("reflect", {0, 0}), (Floats{0, 1, 2}));
+  EXPECT_NE(padded("reflect", {3, 0}).error().find("fewer are allowed"),
+            std::string::npos);
+  EXPECT_NE(padded("mirror", {1, 0}).error().find("mode 'mirror'"),
+            std::string::npos);
+  EXPECT_NE(padded("edge", {-4, 0}).error().find("pad -4"), std::string::npos);
+}
+
+TEST(ImportTile, RepeatsAndOverflow) {
+  auto tiled = [](Attr::Ints repeats) {
     OnnxTestModel model;
-    model.input("x", {3}).ints("pads", {pad, pad}).output("y");
-    model.node("Pad", {"x", "pads"}, {"y"}, {{"mode", "reflect"}});
-    EXPECT_EQ(model.import().ok(), pad == 0);
-  }
+    model.input("x", {1, 2}).ints("r", repeats);
+    model.node("Tile", {"x", "r"}, {"y"}).output("y");
+    return model;
+  };
+  EXPECT_EQ(tiled({2, 2}).run({iota({1, 2})})[0].data,
+            (Floats{0, 1, 0, 1, 0, 1, 0, 1}));
+  EXPECT_EQ(tiled({0, 2}).run({iota({1, 2})})[0].dims, (Dims{0, 4}));
+  for (Attr::Ints bad : {Attr::Ints{-1, 1}, Attr::Ints{int64_t(1) << 62, 1},
+                         Attr::Ints{1}, Attr::Ints{1 << 30, 1 << 30}})
+    EXPECT_NE(tiled(bad).error(), "no error");
+}
+
+TEST(ImportConcat, IntegersAtRunTime) {
+  OnnxTestModel model;
+  model.input("a", {2}, onnx::TensorProto::INT32);
+  model.input("b", {1}, onnx::TensorProto::INT32);
+  model.node("Concat", {"a", "b", "a"}, {"y"}, {{"axis", 0}}).output("y");
+  auto y = model.run(
+      {intTensor(DType::I32, {2}, {1, -2}), intTensor(DType::I32, {1}, {7})});
+  EXPECT_EQ(intsOf(y[0]), (Attr::Ints{1, -2, 7, 1, -2}));
+}
+
+TEST(ImportTrilu, UpperAndLowerWithDiagonal) {
+  OnnxTestModel model;
+  model.input("x", {2, 3}).ints("k", {}, {1});
+  model.node("Trilu", {"x", "k"}, {"u"});
+  model.node("Trilu", {"x"}, {"l"}, {{"upper", 0}}).output("u").output("l");
+  auto y = model.run({iota({2, 3}, 1)});
+  EXPECT_EQ(y[0].data, (Floats{0, 2, 3, 0, 0, 6}));
+  EXPECT_EQ(y[1].data, (Floats{1, 0, 0, 4, 5, 0}));
 }
 
 TEST(ImportTranspose, DefaultReverses) {

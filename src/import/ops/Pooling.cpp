@@ -243,12 +243,14 @@ Status tlm::importMaxUnpool(NodeImporter &node) {
     return node.unsupported("an output of " + dimsText(result));
   Expression e(node, result, Dims(dims.begin() + 2, dims.end()));
   std::vector<Term> at = {e.loop(0), e.loop(1)};
-  Term here = e.loop(0) * double(result[1]) + e.loop(1);
+  Term here = e.loop(0) * double(small[1]) + e.loop(1);
+  Term within = e.integer(1, DType::Bool);
   for (size_t i = 2; i < result.size(); ++i) {
     at.push_back(e.reduction(i - 2));
-    here = here * double(result[i]) + e.loop(i);
+    here = here * double(small[i]) + e.loop(i);
+    within = within & (e.loop(i) < double(small[i]));
   }
-  Term hit = equal(e.load(indices, at), here);
+  Term hit = equal(e.load(indices, at), here) & within;
   return node.bind(
       e.emit(e.reduce(select(hit, e.load(x, at), 0), Combine::Sum)));
 }

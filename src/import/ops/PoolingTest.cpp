@@ -102,17 +102,31 @@ TEST(ImportPool, Refusals) {
   EXPECT_NE(wide.find("lies in the padding"), std::string::npos);
 }
 
-TEST(ImportPool, UsedIndicesAreUnsupported) {
+TEST(ImportPool, IndicesCountOverTheWholeInput) {
   OnnxTestModel model;
-  model.input("x", {1, 1, 4});
-  model.node("MaxPool", {"x"}, {"y", "at"}, {{"kernel_shape", Attr::Ints{2}}});
-  model.output("y");
-  EXPECT_TRUE(model.import()) << "an output that nobody reads does no harm";
-  OnnxTestModel asOutput = model;
-  asOutput.output("at");
-  EXPECT_NE(asOutput.error().find("output 'at'"), std::string::npos);
-  model.node("Relu", {"at"}, {"z"}).output("z");
-  EXPECT_NE(model.error().find("output 'at'"), std::string::npos);
+  model.input("x", {1, 2, 4});
+  model.node("MaxPool", {"x"}, {"y", "at"},
+             {{"kernel_shape", Attr::Ints{2}}, {"strides", Attr::Ints{2}}});
+  auto y = model.output("y").output("at").run(
+      {{{1, 2, 4}, {1, 5, 3, 2, 0, 0, 7, 9}}});
+  EXPECT_EQ(y[0].data, (Floats{5, 3, 0, 9}));
+  EXPECT_EQ(intsOf(y[1]), (Attr::Ints{1, 2, 4, 7}));
+}
+
+TEST(ImportPool, ThreeSpatialDims) {
+  OnnxTestModel model;
+  model.input("x", {1, 1, 2, 2, 2});
+  std::vector<Attr> attributes = {{"kernel_shape", Attr::Ints{2, 2, 2}},
+                                  {"pads", Attr::Ints{1, 0, 0, 0, 0, 0}}};
+  model.node("MaxPool", {"x"}, {"m"}, attributes);
+  model.node("AveragePool", {"x"}, {"a"}, attributes);
+  attributes.push_back({"count_include_pad", 1});
+  model.node("AveragePool", {"x"}, {"b"}, attributes);
+  auto y =
+      model.output("m").output("a").output("b").run({iota({1, 1, 2, 2, 2})});
+  EXPECT_EQ(y[0].data, (Floats{3, 7}));
+  EXPECT_EQ(y[1].data, (Floats{1.5f, 3.5f}));
+  EXPECT_EQ(y[2].data, (Floats{0.75f, 3.5f}));
 }
 
 } // namespace

@@ -22,6 +22,9 @@ Result<ValueId> emitReduce(NodeImporter &node, ValueId x,
 Result<ValueId> dropAxes(NodeImporter &node, ValueId x,
                          const std::vector<int64_t> &axes);
 
+/// x minus the logarithm of the sum of exp(x) along an axis.
+Result<ValueId> emitLogSoftmax(NodeImporter &node, ValueId x, int64_t axis);
+
 } // namespace tlm
 
 #endif // TLM_IMPORT_OPS_REDUCING_H

@@ -157,6 +157,32 @@ Status tlm::importArgExtreme(NodeImporter &node) {
 
 namespace {
 
+/// The largest element along an axis and the sum of exp(x - largest).
+struct Exponentials {
+  ValueId largest, sum;
+};
+
+Result<Exponentials> exponentials(NodeImporter &node, ValueId x, int64_t axis) {
+  Exponentials made{};
+  TLM_TRY(made.largest, emitReduce(node, x, {axis}, Combine::Max));
+  TLM_TRY(made.sum, emitReduce(node, x, {axis}, Combine::Sum, [&](Term term) {
+            return exp(term - term.in->broadcast(made.largest));
+          }));
+  return made;
+}
+
+} // namespace
+
+Result<ValueId> tlm::emitLogSoftmax(NodeImporter &node, ValueId x,
+                                    int64_t axis) {
+  TLM_TRY(Exponentials made, exponentials(node, x, axis));
+  Expression e(node, node.dims(x));
+  Term above = e.element(x) - e.broadcast(made.largest);
+  return e.emit(above - log(e.broadcast(made.sum)));
+}
+
+namespace {
+
 /// Softmax and its kin of x along one axis, by expressions.
 Result<ValueId> softmaxKin(NodeImporter &node, ValueId x, int64_t axis) {
   if (!isFloat(node.dtype(x)))
@@ -170,15 +196,12 @@ Result<ValueId> softmaxKin(NodeImporter &node, ValueId x, int64_t axis) {
     Term hit = equal(e.broadcast(best), e.loop(size_t(axis)));
     return e.emit(hit.cast(node.dtype(x)));
   }
-  TLM_TRY(ValueId largest, emitReduce(node, x, {axis}, Combine::Max));
-  auto shifted = [&](Term term) { return term - term.in->broadcast(largest); };
-  TLM_TRY(ValueId sum,
-          emitReduce(node, x, {axis}, Combine::Sum,
-                     [&](Term term) { return exp(shifted(term)); }));
+  if (node.opType() == "LogSoftmax")
+    return emitLogSoftmax(node, x, axis);
+  TLM_TRY(Exponentials made, exponentials(node, x, axis));
   Expression e(node, dims);
-  Term above = shifted(e.element(x)), total = e.broadcast(sum);
-  bool logarithm = node.opType() == "LogSoftmax";
-  return e.emit(logarithm ? above - log(total) : exp(above) / total);
+  Term above = e.element(x) - e.broadcast(made.largest);
+  return e.emit(exp(above) / e.broadcast(made.sum));
 }
 
 } // namespace

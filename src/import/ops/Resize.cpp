@@ -32,8 +32,8 @@ struct AxisScale {
 
 /// The position in the input of output element `i`.
 double sourceOf(const Mode &mode, const AxisScale &axis, int64_t i) {
-  double x = double(i), scale = axis.scale;
-  double from = double(axis.from), to = double(axis.to);
+  double x = double(i), scale = axis.scale, from = double(axis.from);
+  double to = scale * from; // need not be whole
   if (mode.coordinate == "asymmetric")
     return x / scale;
   if (mode.coordinate == "align_corners")
@@ -43,7 +43,7 @@ double sourceOf(const Mode &mode, const AxisScale &axis, int64_t i) {
   if (mode.coordinate == "tf_half_pixel_for_nn")
     return (x + 0.5) / scale;
   if (mode.coordinate == "half_pixel_symmetric") {
-    double adjustment = to / (scale * from);
+    double adjustment = double(axis.to) / to;
     double center = from / 2, offset = center * (1 - adjustment);
     return offset + (x + 0.5) / scale - 0.5;
   }
