@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Compare the reference path with onnxruntime on whole networks.
 
-usage: reference_against_onnxruntime.py TLM_REFERENCE [MODEL.onnx ...]
+usage: reference_against_onnxruntime.py TLM_REFERENCE [MODEL.onnx | NAME ...]
 
-Without models: the networks in ../shared/models beside the repository, and the
-light models that come with the onnx package. Models without weights get seeded
-ones. Both the imported and the simplified graph are compared. Skips (exit 77)
+A NAME is a graph of the corpus or the models in ../shared (or $TLM_SHARED).
+Without any: three of those networks, and the light models that come with the
+onnx package. Models without weights get seeded ones. Both the imported and the simplified graph are compared. Skips (exit 77)
 when onnx, onnxruntime or the models are not there.
 """
+import os
 import pathlib
 import subprocess
 import sys
@@ -27,23 +28,28 @@ except ImportError as missing:
 TOLERANCE = 1e-4
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-SHARED = REPOSITORY.parent / "shared" / "models"
+SHARED = pathlib.Path(os.environ.get("TLM_SHARED", REPOSITORY.parent / "shared"))
 NETWORKS = ("resnet50", "mobilenet_v2", "efficientnet_b0")
 # Light models with more weights (alexnet, vgg19, zfnet) take long to fill.
 MAX_WEIGHTS = 30_000_000
 
 
-def materialised(folder):
-    """The three networks with their weights drawn."""
-    script = SHARED / "materialize.py"
+def materialised(folder, names):
+    """Networks with their weights drawn, one at a time."""
+    script = SHARED / "models" / "materialize.py"
     if not script.exists():
         print(f"{script} is not there: its networks are left out")
         return
-    for name in NETWORKS:
+    for name in names:
+        source = SHARED / "models" / f"{name}.onnx"
+        if not source.exists():
+            source = SHARED / "corpus" / f"{name}.onnx"
         out = folder / f"{name}.onnx"
-        subprocess.run([sys.executable, script, SHARED / f"{name}.onnx", out],
+        subprocess.run([sys.executable, script, source, out],
                        check=True, stdout=subprocess.DEVNULL)
         yield out
+        for file in folder.glob(f"{name}.onnx*"):
+            file.unlink()
 
 
 def light(folder):
@@ -82,6 +88,18 @@ def light(folder):
         yield out
 
 
+def feed(info, rng):
+    """Small ids where integers are asked for; masks keep everything."""
+    if info.type == "tensor(float)":
+        return rng.standard_normal(info.shape).astype(np.float32)
+    dtype = {"tensor(int32)": np.int32, "tensor(bool)": np.bool_}.get(
+        info.type, np.int64)
+    if "mask" in info.name:
+        return np.ones(info.shape, dtype)
+    return rng.integers(0, 2 if "type" in info.name else 100, info.shape,
+                        dtype=np.int64).astype(dtype)
+
+
 def compare(tool, path, folder):
     """Whether both graphs of one model agree with onnxruntime."""
     options = onnxruntime.SessionOptions()
@@ -90,7 +108,7 @@ def compare(tool, path, folder):
     initializers = {t.name for t in
                     onnx.load(path, load_external_data=False).graph.initializer}
     rng = np.random.default_rng(0)
-    feeds = {i.name: rng.standard_normal(i.shape).astype(np.float32)
+    feeds = {i.name: feed(i, rng)
              for i in session.get_inputs() if i.name not in initializers}
     files = []
     for index, value in enumerate(feeds.values()):
@@ -106,12 +124,13 @@ def compare(tool, path, folder):
             print(f"FAIL {path.name} {flags}: {run.stderr.strip()}")
             good = False
             continue
-        found = np.fromfile(out, np.float32)
-        passed = found.size == sum(y.size for y in expected)
+        found = out.read_bytes()
+        passed = len(found) == sum(y.nbytes for y in expected)
         errors = []
         for y in expected:
-            ours, found = found[:y.size].reshape(y.shape), found[y.size:]
-            errors.append(np.abs(ours - y).max() / np.abs(y).max())
+            ours = np.frombuffer(found[:y.nbytes], y.dtype).reshape(y.shape)
+            found = found[y.nbytes:]
+            errors.append(np.abs(ours - y).max() / max(np.abs(y).max(), 1e-30))
         passed = passed and max(errors) <= TOLERANCE
         time = run.stdout.strip().splitlines()[-1]
         print(f"{'ok  ' if passed else 'FAIL'} {path.name} {' '.join(flags)}: "
@@ -123,11 +142,13 @@ def compare(tool, path, folder):
 def main(tool, models):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        paths = [pathlib.Path(m) for m in models]
+        paths = [pathlib.Path(m) for m in models if m.endswith(".onnx")]
+        names = [m for m in models if not m.endswith(".onnx")]
         results = [compare(tool, path, folder) for path in paths]
-        if not paths:
-            for source in (materialised, light):
-                results += [compare(tool, p, folder) for p in source(folder)]
+        results += [compare(tool, path, folder) for path in
+                    materialised(folder, names if models else NETWORKS)]
+        if not models:
+            results += [compare(tool, path, folder) for path in light(folder)]
     return 0 if all(results) else 1
 
 
