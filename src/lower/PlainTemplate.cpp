@@ -377,7 +377,7 @@ Result<Payload> PlainBuilder::pool() {
 
   std::string scale;
   if (!isMax) {
-    // Window extent inside the image, per dimension; the whole window when
+    // Taps of the window inside the image, per dimension; all of them when
     // padding counts.
     auto extent = [&](const Window &w, const std::string &at, int64_t size) {
       std::string name = nest.fresh("count");
@@ -387,12 +387,14 @@ Result<Payload> PlainBuilder::pool() {
         return name;
       }
       std::string low = nest.fresh("low"), high = nest.fresh("high");
-      nest.raw(cat("    ", low, " = affine.max affine_map<(d0) -> (d0 * ",
-                   w.stride, " - ", w.padBegin, ", 0)>(", at, ")\n    ", high,
-                   " = affine.min affine_map<(d0) -> (d0 * ", w.stride, " - ",
-                   w.padBegin, " + ", w.kernel, ", ", size, ")>(", at,
-                   ")\n    ", name, " = arith.subi ", high, ", ", low,
-                   " : index\n"));
+      // Taps [low, high) lie inside.
+      nest.raw(cat("    ", low, " = affine.max affine_map<(d0) -> ((",
+                   w.padBegin, " - d0 * ", w.stride, ") ceildiv ", w.dilation,
+                   ", 0)>(", at, ")\n    ", high,
+                   " = affine.min affine_map<(d0) -> ((", size + w.padBegin,
+                   " - d0 * ", w.stride, ") ceildiv ", w.dilation, ", ",
+                   w.kernel, ")>(", at, ")\n    ", name, " = arith.subi ", high,
+                   ", ", low, " : index\n"));
       return name;
     };
     std::string eh = extent(wh, oh, in.dims[2]),

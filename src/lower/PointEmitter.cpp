@@ -77,14 +77,16 @@ std::string PointEmitter::select(const char *predicate, const std::string &x,
 std::string PointEmitter::exp(const std::string &x) {
   // Clamped so that the exponent stays in range; 2^-127 is built as 0 and
   // 2^128 as infinity, which are the right limits.
-  std::string t = mul(x, constant(1.44269504f));
-  t = select("ogt", constant(-127.0f), t);
-  t = select("olt", constant(128.0f), t);
-  // magic + t holds 127 + round(t) in its low mantissa bits.
+  std::string t = select("ogt", constant(-88.029692f), x);
+  t = select("olt", constant(88.722839f), t);
+  // magic + t log2 e holds 127 + round(t log2 e) in its low mantissa bits.
+  std::string log2e = constant(1.44269504f);
   std::string magic = constant(12582912.0f + 127.0f);
-  std::string shifted = binary("addf", t, magic, "");
-  std::string rounded = binary("subf", shifted, magic, "");
-  std::string f = binary("subf", t, rounded, "");
+  std::string shifted = fma(t, log2e, magic);
+  std::string rounded = binary("subf", magic, shifted, "");
+  // The product is not rounded; its constant is, by 1.9e-8.
+  std::string f = fma(t, log2e, rounded);
+  f = fma(t, constant(1.925963033e-8f), f);
   // Chebyshev interpolation of 2^f on [-0.5, 0.5], relative error 2.1e-7.
   std::string p = constant(1.339086336e-3f);
   p = fma(p, f, constant(9.676031918e-3f));

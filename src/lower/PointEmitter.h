@@ -6,8 +6,8 @@
 // the order that lets NaN through in one instruction.
 //
 // exp is 2^(x log2 e) by a degree-5 polynomial on [-0.5, 0.5] and an exponent
-// built in the mantissa of a magic constant: relative error below 2.5e-7 (2
-// ULP) for x in [-87, 88], 0 below, inf above.
+// built in the mantissa of a magic constant: relative error below 3e-7 for x in
+// [-87, 88], 0 below, inf above.
 //
 //===----------------------------------------------------------------------===//
 

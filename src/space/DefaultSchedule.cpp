@@ -351,8 +351,19 @@ Schedule tlm::plainSchedule(const Task &task) {
   return schedule;
 }
 
+// The lanes behind C must stay finite, but a quotient of two paddings is not.
+static bool dividesPadding(const Task &task) {
+  const BufferType &out = task.output().type;
+  if (out.layout != Layout::Nhwc || out.channelStride == out.dims[1])
+    return false;
+  return std::any_of(task.points.begin(), task.points.end(),
+                     [](const PointOp &p) { return p.op == Op::Div; });
+}
+
 Schedule tlm::defaultSchedule(const Task &task, const Target &target,
                               const ScheduleOptions &options) {
+  if (dividesPadding(task))
+    return plainSchedule(task);
   Schedule schedule;
   schedule.taskKey = task.key();
   int64_t lanes = target.vectorFloats();
