@@ -16,14 +16,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lower/IndexAnalysis.h"
+#include "lower/ComputeExpression.h"
 #include "lower/Payload.h"
-#include "lower/ScalarEmitter.h"
 #include "lower/Text.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
+#include <utility>
 
 using namespace tlm;
 
@@ -60,7 +58,6 @@ private:
             memoryType(type.dtype)};
   }
 
-  void classify();
   void orderLoops();
   /// Elements between what a load reads for neighbours along each loop.
   std::vector<int64_t> stepsOf(const ScalarNode &load,
@@ -79,13 +76,6 @@ private:
   void rows(size_t loop, const std::string &low, const std::string &high);
   void rowLoops(size_t loop, const std::string &block, const std::string &end);
 
-  std::string value(int32_t id);
-  std::string makeValue(int32_t id);
-  std::string address(int32_t load);
-  std::string loadIndex(int32_t id);
-  void prepare(int32_t id);
-  std::string reduceScalar(int32_t id);
-  std::string reducePosition(int32_t id);
   void store(int32_t id);
 
   const Task &task;
@@ -95,23 +85,19 @@ private:
   Payload payload;
   LoopNest nest;
   ScalarEmitter emitter{nest};
+  ComputeExpression expression{task, nest, emitter};
+  std::vector<std::string> &variables = expression.variables;
+  const int32_t reduce = expression.reduceNode();
 
-  int32_t reduce = -1;
-  std::vector<bool> insideReduction; ///< per node
-  std::vector<size_t> order;         ///< loops, outermost first
+  std::vector<size_t> order; ///< loops, outermost first
   std::vector<std::vector<Interval>> parts;
   std::vector<Interval> ranges;         ///< of all loops, as cut
-  std::vector<std::string> variables;   ///< of all loops
   std::vector<std::string> lows, highs; ///< bounds a chunk sets, or empty
   std::vector<bool> isFixed;            ///< one index a chunk
   int64_t chunks = 1;
   bool useRows = false;
   /// Depth of the loop that runs inside blocks of the innermost, or none.
   size_t blockedDepth = SIZE_MAX;
-
-  const IndexAnalysis *analysis = nullptr;
-  std::map<int32_t, std::string> values;
-  std::set<int32_t> prepared;
 };
 
 } // namespace
@@ -125,7 +111,6 @@ Result<Payload> tlm::computeTemplate(const TemplateInput &input) {
 }
 
 Result<Payload> ComputeBuilder::build() {
-  classify();
   orderLoops();
   parts = cutLoops(computation, order, kMostParts);
   for (const auto *extents : {&computation.loops, &computation.reductions})
@@ -158,19 +143,6 @@ Result<Payload> ComputeBuilder::build() {
   return std::move(payload);
 }
 
-void ComputeBuilder::classify() {
-  for (const ScalarNode &item : computation.nodes) {
-    bool inside = item.op == Scalar::Loop && size_t(item.index) >= loopCount();
-    for (int32_t argument : item.arguments)
-      inside = inside || insideReduction[size_t(argument)];
-    if (item.op == Scalar::Reduce) {
-      reduce = int32_t(insideReduction.size());
-      inside = false;
-    }
-    insideReduction.push_back(inside);
-  }
-}
-
 void ComputeBuilder::orderLoops() {
   std::vector<int64_t> strides = outputType.strides();
   for (size_t d = 0; d < loopCount(); ++d)
@@ -197,7 +169,7 @@ bool ComputeBuilder::wantsRows() const {
   int along = 0, across = 0;
   for (size_t i = 0; i < computation.nodes.size(); ++i) {
     const ScalarNode &load = computation.nodes[i];
-    if (load.op != Scalar::Load || !insideReduction[i])
+    if (load.op != Scalar::Load || !expression.isInsideReduction(int32_t(i)))
       continue;
     std::vector<int64_t> steps = stepsOf(load, whole);
     along += steps[inner] == 1;
@@ -374,11 +346,8 @@ void ComputeBuilder::padLanes() {
 }
 
 void ComputeBuilder::element() {
-  IndexAnalysis here(computation, ranges);
-  analysis = &here;
-  values.clear();
-  prepared.clear();
-  prepare(computation.result);
+  expression.begin(ranges);
+  expression.prepare(computation.result);
   store(computation.result);
 }
 
@@ -388,191 +357,9 @@ void ComputeBuilder::store(int32_t id) {
   for (size_t d = 0; d < loopCount(); ++d)
     if (computation.loops[d] != 1)
       terms.emplace_back(variables[d], strides[d]);
-  std::string result = value(id);
+  std::string result = expression.value(id);
   emitter.store({result, node(id).dtype}, array(task.operands.size() - 1),
                 nest.index(outputType.origin(), terms));
-}
-
-/// Makes what `id` needs from outside a reduction loop, so that it stands
-/// before the loop, and the reduction itself.
-void ComputeBuilder::prepare(int32_t id) {
-  id = analysis->resolve(id);
-  if (!prepared.insert(id).second)
-    return;
-  const ScalarNode &item = node(id);
-  for (int32_t argument : item.arguments)
-    prepare(argument);
-  if (item.op == Scalar::Reduce)
-    values[id] = computation.combine >= Combine::ArgMinFirst
-                     ? reducePosition(id)
-                     : reduceScalar(id);
-  else if (!insideReduction[size_t(id)])
-    value(id);
-}
-
-std::string ComputeBuilder::value(int32_t id) {
-  id = analysis->resolve(id);
-  if (auto found = values.find(id); found != values.end())
-    return found->second;
-  std::string name = makeValue(id);
-  values[id] = name;
-  return name;
-}
-
-std::string ComputeBuilder::makeValue(int32_t id) {
-  const ScalarNode &item = node(id);
-  if (!isFloat(item.dtype) && analysis->range(id).isConstant())
-    return emitter.integer(item.dtype, analysis->range(id).low);
-  switch (item.op) {
-  case Scalar::Loop: {
-    std::string name = nest.fresh("l");
-    nest.raw(cat("    ", name, " = arith.index_cast ",
-                 variables[size_t(item.index)], " : index to i64\n"));
-    return name;
-  }
-  case Scalar::Load: {
-    const BufferType &type = task.operands[size_t(item.index)].type;
-    if (type.elementCount() == 0)
-      return isFloat(item.dtype) ? emitter.real(item.dtype, 0)
-                                 : emitter.integer(item.dtype, 0);
-    std::string at = address(id);
-    return emitter.load(array(size_t(item.index)), at, item.dtype);
-  }
-  default: {
-    std::vector<ScalarValue> arguments;
-    for (int32_t argument : item.arguments)
-      arguments.push_back(
-          {value(argument), node(argument).dtype, analysis->range(argument)});
-    return emitter.emit(item, arguments);
-  }
-  }
-}
-
-/// An index value: clamped where it is not proved to be inside.
-std::string ComputeBuilder::loadIndex(int32_t id) {
-  std::string whole = value(id), name = nest.fresh("x");
-  nest.raw(
-      cat("    ", name, " = arith.index_cast ", whole, " : i64 to index\n"));
-  return name;
-}
-
-std::string ComputeBuilder::address(int32_t id) {
-  const ScalarNode &load = node(id);
-  const BufferType &type = task.operands[size_t(load.index)].type;
-  std::vector<int64_t> strides = type.strides();
-  int64_t base = type.origin();
-  std::map<size_t, int64_t> coefficients; // per loop
-  LoopNest::Index terms;
-  for (size_t d = 0; d < load.arguments.size(); ++d) {
-    int32_t index = load.arguments[d];
-    int64_t last = type.dims[d] - 1;
-    if (last == 0)
-      continue; // clamped to 0
-    const Interval &range = analysis->range(index);
-    bool isInside = range.isWithin(0, last);
-    if (const auto &form = analysis->linear(index); form && isInside) {
-      base += form->base * strides[d];
-      for (size_t loop = 0; loop < ranges.size(); ++loop)
-        if (form->coefficients[loop] && !ranges[loop].isConstant())
-          coefficients[loop] += form->coefficients[loop] * strides[d];
-        else if (form->coefficients[loop])
-          base += form->coefficients[loop] * ranges[loop].low * strides[d];
-      continue;
-    }
-    std::string at = loadIndex(index);
-    auto limit = [&](const char *op, int64_t bound) {
-      std::string limited = nest.fresh("x");
-      nest.raw(cat("    ", limited, " = arith.", op, " ", at, ", ",
-                   nest.index(bound, {}), " : index\n"));
-      at = limited;
-    };
-    if (range.high > last)
-      limit("minsi", last);
-    if (range.low < 0)
-      limit("maxsi", 0);
-    terms.emplace_back(at, strides[d]);
-  }
-  for (auto [loop, coefficient] : coefficients)
-    terms.emplace_back(variables[loop], coefficient);
-  return nest.index(base, terms);
-}
-
-// for r0.. { acc = combine(acc, f) }, the accumulator carried by the loops.
-std::string ComputeBuilder::reduceScalar(int32_t id) {
-  const ScalarNode &item = node(id);
-  std::string type = ScalarEmitter::typeOf(item.dtype);
-  std::string carried = emitter.identity(computation.combine, item.dtype);
-  std::vector<std::string> results;
-  for (size_t r = 0; r < computation.reductions.size(); ++r) {
-    std::string low = nest.index(0, {}),
-                high = nest.index(computation.reductions[r], {}),
-                step = nest.index(1, {});
-    std::string result = nest.fresh("sum"), next = nest.fresh("acc");
-    std::string variable = nest.fresh("r");
-    nest.raw(cat("  ", result, " = scf.for ", variable, " = ", low, " to ",
-                 high, " step ", step, " iter_args(", next, " = ", carried,
-                 ") -> (", type, ") {\n"));
-    variables[loopCount() + r] = variable;
-    results.push_back(result);
-    carried = next;
-  }
-  std::map<int32_t, std::string> outside = values;
-  std::string step = emitter.combine(computation.combine, item.dtype, carried,
-                                     value(item.arguments[0]));
-  values = std::move(outside);
-  for (size_t r = results.size(); r-- > 0;) {
-    nest.raw(cat("    scf.yield ", step, " : ", type, "\n  }\n"));
-    step = results[r];
-  }
-  return step;
-}
-
-// The same with the extreme value and its position.
-std::string ComputeBuilder::reducePosition(int32_t id) {
-  int32_t argument = node(id).arguments[0];
-  DType dtype = node(argument).dtype;
-  std::string types = cat(ScalarEmitter::typeOf(dtype), ", i64");
-  std::string best = emitter.identity(computation.combine, dtype);
-  std::string position = emitter.integer(DType::I64, 0);
-  std::vector<std::string> results;
-  LoopNest::Index terms;
-  int64_t stride = 1;
-  for (size_t r = computation.reductions.size(); r-- > 0;) {
-    terms.emplace_back("", stride);
-    stride *= computation.reductions[r];
-  }
-  std::reverse(terms.begin(), terms.end());
-  for (size_t r = 0; r < computation.reductions.size(); ++r) {
-    std::string low = nest.index(0, {}),
-                high = nest.index(computation.reductions[r], {}),
-                step = nest.index(1, {});
-    std::string result = nest.fresh("best"), nextBest = nest.fresh("b"),
-                nextPosition = nest.fresh("at"), variable = nest.fresh("r");
-    nest.raw(cat("  ", result, ":2 = scf.for ", variable, " = ", low, " to ",
-                 high, " step ", step, " iter_args(", nextBest, " = ", best,
-                 ", ", nextPosition, " = ", position, ") -> (", types,
-                 ") {\n"));
-    variables[loopCount() + r] = terms[r].first = variable;
-    results.push_back(result);
-    best = nextBest;
-    position = nextPosition;
-  }
-  std::map<int32_t, std::string> outside = values;
-  std::string candidate = value(argument);
-  std::string better =
-      emitter.isBetter(computation.combine, dtype, candidate, best);
-  std::string at = nest.index(0, terms), at64 = nest.fresh("at");
-  nest.raw(cat("    ", at64, " = arith.index_cast ", at, " : index to i64\n"));
-  std::string newBest = emitter.select(better, candidate, best, dtype);
-  std::string newPosition = emitter.select(better, at64, position, DType::I64);
-  values = std::move(outside);
-  for (size_t r = results.size(); r-- > 0;) {
-    nest.raw(cat("    scf.yield ", newBest, ", ", newPosition, " : ", types,
-                 "\n  }\n"));
-    newBest = results[r] + "#0";
-    newPosition = results[r] + "#1";
-  }
-  return newPosition;
 }
 
 void ComputeBuilder::rows(size_t loop, const std::string &low,
@@ -591,14 +378,12 @@ void ComputeBuilder::rows(size_t loop, const std::string &low,
 // for j { out[j] = g(acc[j]) }
 void ComputeBuilder::rowLoops(size_t loop, const std::string &block,
                               const std::string &end) {
-  IndexAnalysis here(computation, ranges);
-  analysis = &here;
   DType type = node(reduce).dtype;
   LoopNest::Array sums{"%worker",
                        payload.workerFloats * 4 / int64_t(sizeOf(type)),
                        memoryType(type)};
   auto open = [&] {
-    values.clear();
+    expression.begin(ranges);
     variables[loop] = nest.openBetween("j", block, end);
     return nest.affine("d0 - d1", {variables[loop], block});
   };
@@ -609,13 +394,14 @@ void ComputeBuilder::rowLoops(size_t loop, const std::string &block,
     variables[loopCount() + r] = nest.open("r", computation.reductions[r]);
   at = open();
   std::string old = emitter.load(sums, at, type);
-  std::string next = emitter.combine(computation.combine, type, old,
-                                     value(node(reduce).arguments[0]));
+  std::string next =
+      emitter.combine(computation.combine, type, old,
+                      expression.value(node(reduce).arguments[0]));
   emitter.store({next, type}, sums, at);
   for (size_t r = 0; r <= computation.reductions.size(); ++r)
     nest.close();
   at = open();
-  values[reduce] = emitter.load(sums, at, type);
+  expression.set(reduce, emitter.load(sums, at, type));
   store(computation.result);
   nest.close();
 }
