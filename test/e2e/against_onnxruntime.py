@@ -31,16 +31,14 @@ BIN = pathlib.Path(os.environ.get("TLM_BIN", ROOT / "build/bin"))
 OF_LARGEST, OF_CHANGE = 1e-3, 1e-2
 
 
-def model_inputs(session, seed):
-    """Standard normal: networks with drawn weights are scaled for it (and amplify rounding
-    until onnxruntime disagrees with itself when fed much larger values)."""
+def draw_inputs(session, seed, floats):
+    """floats(rng, shape) for f32 inputs; token ids; masks and types of 0 and 1, a mask mostly 1."""
     rng = np.random.default_rng(seed)
 
     def draw(i):
         shape = tuple(int(d) for d in i.shape)
         if i.type == "tensor(float)":
-            return rng.standard_normal(shape).astype(np.float32)
-        # Token ids; masks and types are 0 or 1, a mask mostly 1.
+            return floats(rng, shape).astype(np.float32)
         if "mask" in i.name:
             return (rng.random(shape) < 0.9).astype(np.int64)
         return rng.integers(0, 2 if "type" in i.name else 1000, shape)
@@ -48,15 +46,15 @@ def model_inputs(session, seed):
     return {i.name: draw(i) for i in session.get_inputs()}
 
 
+def model_inputs(session, seed):
+    """Standard normal: networks with drawn weights are scaled for it (and amplify rounding
+    until onnxruntime disagrees with itself when fed much larger values)."""
+    return draw_inputs(session, seed, lambda rng, shape: rng.standard_normal(shape))
+
+
 def image_inputs(session, seed):
     """As images scaled to [0,1)."""
-    rng = np.random.default_rng(seed)
-    return {i.name: rng.random(tuple(int(d) for d in i.shape), dtype=np.float32)
-            for i in session.get_inputs()}
-
-
-def fed(name):
-    return name + "//fed"
+    return draw_inputs(session, seed, lambda rng, shape: rng.random(shape, dtype=np.float32))
 
 
 def session_with(model_path, names, threads, folder, feed=None):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""ResNet-50, MobileNet-V2 and EfficientNet-B0 against onnxruntime, outputs and boundaries.
+"""Networks against onnxruntime, outputs and boundaries: ResNet-50, MobileNet-V2 and
+EfficientNet-B0, or those of --models (bert_base, gpt2, llama7b_1layer, files).
 
 The bounds of against_onnxruntime.py, on two inputs uniform in [0,1), as images are.
 Beside stands the conditioning: the input of onnxruntime scaled by 1 + 1e-6, the
@@ -30,13 +31,16 @@ DRAWS = {"image": against.image_inputs, "normal": against.model_inputs}
 
 
 def conditioning(model, threads, folder, draw):
-    """(of the outputs, of the worst value inside) by onnxruntime alone."""
+    """(of the outputs, of the worst value inside) by onnxruntime alone; 0 where
+    the inputs are token ids, which cannot be scaled."""
     graph = onnx.load(model, load_external_data=False).graph
     outputs = {o.name for o in graph.output}
     values = [o for n in graph.node for o in n.output if o]
     session = against.session_with(model, values, threads, folder)
     names = [o.name for o in session.get_outputs()]
     x = draw(session, 0)
+    if any(v.dtype != np.float32 for v in x.values()):
+        return 0.0, 0.0
     scaled = {k: (v * np.float32(1 + SCALE)).astype(np.float32) for k, v in x.items()}
     amplified = {"output": 0.0, "inside": 0.0}
     for name, a, b in zip(names, session.run(None, x), session.run(None, scaled)):
