@@ -37,6 +37,22 @@ Constant tlm::makeConstant(Tensor tensor) {
                                     : own(std::move(tensor.bytes));
 }
 
+FoldBudget FoldBudget::forWeights(int64_t weightBytes) {
+  FoldBudget budget;
+  int64_t weights = std::clamp<int64_t>(weightBytes, 0, int64_t(1) << 42);
+  budget.cost += 16 * weights;
+  budget.bytes += 2 * weights;
+  return budget;
+}
+
+bool FoldBudget::take(int64_t shareOfCost, int64_t shareOfBytes) {
+  if (shareOfCost > cost || shareOfBytes > bytes)
+    return false;
+  cost -= shareOfCost;
+  bytes -= shareOfBytes;
+  return true;
+}
+
 ValueId GraphBuilder::addInput(std::string name, DType dtype, Dims dims) {
   ValueId id = addConstant(std::move(name), dtype, std::move(dims), {});
   graph.inputs.push_back(id);
@@ -99,10 +115,14 @@ Result<ValueId> GraphBuilder::append(Op op, std::vector<ValueId> inputs,
     shapes.push_back(value.dims);
   }
   TLM_TRY(DType dtype, inferType(op, types, shapes, attributes));
-  if (constant && reference::costOf(op, attributes, dims) <= kMaxFoldedCost) {
-    if (countOf(dims) * int64_t(sizeOf(dtype)) > kMaxFoldedBytes)
-      return makeError("the constant result " + typeText(dtype, dims) +
-                       " is larger than 1 GiB");
+  int64_t sizeBytes = countOf(dims) * int64_t(sizeOf(dtype));
+  if (constant && sizeBytes > kMaxFoldedBytes)
+    return makeError("the constant result " + typeText(dtype, dims) +
+                     " is larger than 8 GiB");
+  FoldBudget once{FoldBudget().cost, kMaxFoldedBytes};
+  if (constant &&
+      (budget ? *budget : once)
+          .take(reference::costOf(op, attributes, shapes, dims), sizeBytes)) {
     Tensor result =
         reference::evaluate(op, attributes, operands, dims, 1, dtype);
     return addConstant(std::move(name), dtype, std::move(dims),

@@ -10,11 +10,21 @@
 namespace tlm {
 
 /// Bytes a constant computed at compile time may take.
-inline constexpr int64_t kMaxFoldedBytes = int64_t(1) << 30;
+inline constexpr int64_t kMaxFoldedBytes = int64_t(8) << 30;
 
-/// Scalar operations a constant may take to compute; what takes more stays a
-/// node.
-inline constexpr int64_t kMaxFoldedCost = int64_t(1) << 30;
+/// What constants may still take to compute, all together: time in about
+/// nanoseconds, and memory. What would take more stays a node.
+struct FoldBudget {
+  int64_t cost = int64_t(4) << 30;
+  int64_t bytes = int64_t(256) << 20;
+
+  /// What a graph with this much in weights may take: weights are turned and
+  /// scaled, so they bring a share of their own.
+  static FoldBudget forWeights(int64_t weightBytes);
+
+  /// Takes a share of both, when there is enough.
+  bool take(int64_t shareOfCost, int64_t shareOfBytes);
+};
 
 /// Owned bytes as a Constant; never null, even when empty.
 Constant makeConstant(std::vector<float> data);
@@ -25,7 +35,9 @@ Constant makeConstant(Tensor tensor);
 /// and an operator whose operands are all constant is computed at once.
 class GraphBuilder {
 public:
-  explicit GraphBuilder(Graph &graph) : graph(graph) {}
+  /// Without a budget every constant may take kMaxFoldedBytes.
+  explicit GraphBuilder(Graph &graph, FoldBudget *budget = nullptr)
+      : graph(graph), budget(budget) {}
 
   /// A graph input.
   ValueId addInput(std::string name, DType dtype, Dims dims);
@@ -48,6 +60,7 @@ private:
                          std::string nodeName);
 
   Graph &graph;
+  FoldBudget *budget;
 };
 
 } // namespace tlm

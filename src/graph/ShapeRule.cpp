@@ -13,6 +13,8 @@ std::string tlm::dimsText(const Dims &dims) {
 }
 
 std::optional<int64_t> tlm::checkedCountOf(const Dims &dims) {
+  if (dims.size() > kMaxRank)
+    return std::nullopt;
   int64_t count = 1;
   bool empty = false;
   for (int64_t dim : dims) {

@@ -20,14 +20,17 @@ namespace tlm {
 /// Elements one tensor may have. Keeps every later product far from overflow.
 inline constexpr int64_t kMaxElements = int64_t(1) << 46;
 
+/// Dims one tensor may have.
+inline constexpr size_t kMaxRank = 64;
+
 /// Largest kernel, stride, dilation or padding of a window.
 inline constexpr int64_t kMaxWindow = int64_t(1) << 24;
 
 /// "[1,3,224,224]".
 std::string dimsText(const Dims &dims);
 
-/// The product of the dims, or nothing when one is negative or the product
-/// exceeds kMaxElements.
+/// The product of the dims, or nothing when one is negative, there are more
+/// than kMaxRank, or the product exceeds kMaxElements.
 std::optional<int64_t> checkedCountOf(const Dims &dims);
 
 /// ONNX's multidirectional broadcasting.

@@ -107,39 +107,3 @@ std::optional<std::vector<double>> tlm::readNumbers(const Value &value) {
   }
   return std::nullopt;
 }
-
-Constant tlm::pickElements(const Value &value,
-                           const std::vector<int64_t> &indices) {
-  size_t size = sizeOf(value.dtype);
-  std::vector<std::byte> bytes(indices.size() * size);
-  for (size_t i = 0; i < indices.size(); ++i)
-    std::memcpy(bytes.data() + i * size,
-                value.constant.data + size_t(indices[i]) * size, size);
-  return ownBytes(std::move(bytes));
-}
-
-Constant tlm::repeatElement(const Value &value, int64_t count) {
-  size_t size = sizeOf(value.dtype);
-  std::vector<std::byte> bytes(size_t(count) * size);
-  for (size_t i = 0; i < bytes.size(); i += size)
-    std::memcpy(bytes.data() + i, value.constant.data, size);
-  return ownBytes(std::move(bytes));
-}
-
-std::vector<int64_t> tlm::broadcastIndices(const Dims &from, const Dims &to) {
-  Dims strides(to.size(), 0);
-  int64_t step = 1;
-  for (size_t i = from.size(), o = to.size(); i-- > 0;) {
-    strides[--o] = from[i] == 1 ? 0 : step;
-    step *= from[i];
-  }
-  std::vector<int64_t> indices(size_t(countOf(to)));
-  for (size_t e = 0; e < indices.size(); ++e) {
-    int64_t rest = int64_t(e);
-    for (size_t i = to.size(); i-- > 0;) {
-      indices[e] += rest % to[i] * strides[i];
-      rest /= to[i];
-    }
-  }
-  return indices;
-}

@@ -1,7 +1,6 @@
 //===- ConstantData.h - arithmetic on constants at import -------*- C++ -*-===//
 //
-// Shape arithmetic runs on integers of any width read as i64 and written back
-// in their own type; moving data works on elements of any type.
+// Integers of any width are read as i64 and written back in their own type.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,18 +22,8 @@ std::vector<int64_t> readInts(const Value &value);
 /// Wraps to the type's width; bool is != 0.
 Constant writeInts(DType dtype, const std::vector<int64_t> &numbers);
 
-/// The elements of any numeric constant as f64, for Cast and Where.
+/// The elements of any numeric constant as f64.
 std::optional<std::vector<double>> readNumbers(const Value &value);
-
-/// Elements `indices` of a constant, in that order.
-Constant pickElements(const Value &value, const std::vector<int64_t> &indices);
-
-/// The one element of `value`, `count` times.
-Constant repeatElement(const Value &value, int64_t count);
-
-/// For each element of a tensor `to`, row-major, the element of a tensor `from`
-/// that broadcasts to it.
-std::vector<int64_t> broadcastIndices(const Dims &from, const Dims &to);
 
 } // namespace tlm
 

@@ -20,6 +20,7 @@ bool isHalf(DType dtype) { return dtype == DType::F16 || dtype == DType::BF16; }
 Result<ImportedModel> GraphImporter::run() {
   TLM_TRY_STATUS(checkVersions());
   result.summary = summarise(model);
+  budget = FoldBudget::forWeights(result.summary.weightBytes);
   result.graph.name = model.graphName;
   for (const OnnxValueInfo &value : model.values)
     declared.emplace(value.name, &value);
@@ -192,7 +193,7 @@ Status GraphImporter::addNode(const OnnxNode &node) {
   TLM_TRY(std::vector<ValueId> inputs, operandsOf(node, *op));
 
   NodeImporter importer(result.graph, node, model.opset(), std::move(inputs),
-                        *this);
+                        *this, budget);
   Status status = op->import(importer);
   if (importer.isUnsupported()) {
     unsupported.add(node, status.error().message);

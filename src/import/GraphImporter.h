@@ -51,6 +51,7 @@ private:
   /// By ONNX name; kNoValue for what an unsupported node would make.
   std::vector<std::unordered_map<std::string, ValueId>> scopes;
   int64_t inlinedNodes = 0;
+  FoldBudget budget;
   std::unordered_map<std::string, const OnnxValueInfo *> declared;
   /// Optional outputs that no import function makes, by name.
   std::unordered_map<std::string, const OnnxNode *> unmade;

@@ -35,8 +35,9 @@ protected:
 class NodeImporter {
 public:
   NodeImporter(Graph &graph, const OnnxNode &node, int64_t opset,
-               std::vector<ValueId> inputs, SubgraphImporter &subgraphs)
-      : graph(graph), builder(graph), node(node), subgraphs(subgraphs),
+               std::vector<ValueId> inputs, SubgraphImporter &subgraphs,
+               FoldBudget &budget)
+      : graph(graph), builder(graph, &budget), node(node), subgraphs(subgraphs),
         version(opset), inputIds(std::move(inputs)),
         outputIds(node.outputs.size(), kNoValue),
         firstNew(graph.values.size()) {}

@@ -80,13 +80,32 @@ Tensor reference::evaluate(Op op, const OpAttributes &attributes,
 }
 
 int64_t reference::costOf(Op op, const OpAttributes &attributes,
-                          const Dims &dims) {
+                          std::span<const Dims> inputs, const Dims &dims) {
   double cost = double(countOf(dims));
-  if (op == Op::Compute) {
+  switch (op) {
+  case Op::Compute: {
     const Computation &computation = std::get<Computation>(attributes);
-    cost *= double(computation.nodes.size());
+    cost *= 3 * double(computation.nodes.size());
     for (int64_t extent : computation.reductions)
       cost *= double(extent);
+    break;
+  }
+  case Op::MatMul:
+    cost *= 0.5 * double(inputs[0].back());
+    break;
+  case Op::Conv:
+    for (size_t i = 1; i < inputs[1].size(); ++i)
+      cost *= double(inputs[1][i]);
+    break;
+  case Op::MaxPool:
+  case Op::AveragePool:
+    for (const Window &window : std::get<PoolAttributes>(attributes).windows)
+      cost *= double(window.kernel);
+    break;
+  default:
+    for (const Dims &input : inputs)
+      cost = std::max(cost, double(countOf(input)));
+    cost *= 10;
   }
   return cost < 9e18 ? int64_t(cost) : std::numeric_limits<int64_t>::max();
 }

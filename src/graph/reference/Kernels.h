@@ -57,8 +57,9 @@ void pointwise(Op op, Operands inputs, const ScalarAttributes &attributes,
 Tensor evaluate(Op op, const OpAttributes &attributes, Operands inputs,
                 const Dims &dims, int threads, DType dtype = DType::F32);
 
-/// Scalar operations a node takes, roughly; saturates.
-int64_t costOf(Op op, const OpAttributes &attributes, const Dims &dims);
+/// Nanoseconds a node takes on one thread, roughly; saturates.
+int64_t costOf(Op op, const OpAttributes &attributes,
+               std::span<const Dims> inputs, const Dims &dims);
 
 } // namespace tlm::reference
 

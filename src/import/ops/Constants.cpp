@@ -48,23 +48,21 @@ Status tlm::importConstantOfShape(NodeImporter &node) {
   if (!node.allConstant())
     return node.unsupported("a shape that is computed from data");
   TLM_TRY(Dims dims, node.constantInts(0));
-  auto count = checkedCountOf(dims);
-  if (!count || *count * int64_t(sizeof(double)) > kMaxFoldedBytes)
+  if (!checkedCountOf(dims))
     return makeError("the constant " + dimsText(dims) +
                      " has a negative dim or is too large");
+  Expression e(node, dims);
   const OnnxTensor *tensor = node.tensorAttribute("value");
   if (!tensor)
-    return node.bind(node.constant(std::move(dims),
-                                   std::vector<float>(size_t(*count), 0.0f)));
+    return node.bind(e.emit(e.number(0, DType::F32)));
   if (countOf(tensor->dims) != 1)
     return makeError("value must have one element, found " +
                      dimsText(tensor->dims));
   if (tensor->dtype == DType::Invalid)
     return node.unsupported("ONNX data type " +
                             std::to_string(tensor->onnxType));
-  Value one{"", tensor->dtype, {}, tensor->constant};
-  return node.bind(node.constant(tensor->dtype, std::move(dims),
-                                 repeatElement(one, *count)));
+  ValueId one = node.constant(tensor->dtype, {}, tensor->constant);
+  return node.bind(e.emit(e.load(one, {})));
 }
 
 /// Every shape is static, so this is a constant whatever the operand is.
@@ -101,7 +99,7 @@ Status tlm::importRange(NodeImporter &node) {
     return makeError("a delta of 0");
   double count = std::max(0.0, std::ceil((limit - start) / delta));
   if (!(count * double(sizeOf(dtype)) <= double(kMaxFoldedBytes)))
-    return makeError("a range of more than 1 GiB");
+    return makeError("a range of more than 8 GiB");
   Expression e(node, {int64_t(count)});
   auto bound = [&](size_t i) { // exact, also beyond 2^53
     return e.load(

@@ -194,9 +194,15 @@ Term merged(Expression &e, Merge merge, Term old, Term hit, Term step,
   return select(last < 0, old, updateAt(last));
 }
 
+/// Places a table may have.
+constexpr int64_t kMaxTable = int64_t(1) << 25;
+
 /// For each place the number of the last update that goes there, or -1.
-ValueId lastUpdates(NodeImporter &node, Dims dims,
-                    const std::vector<int64_t> &places) {
+Result<ValueId> lastUpdates(NodeImporter &node, Dims dims,
+                            const std::vector<int64_t> &places) {
+  if (countOf(dims) > kMaxTable)
+    return node.unsupported("writing to " + std::to_string(countOf(dims)) +
+                            " places");
   std::vector<int64_t> table(size_t(countOf(dims)), -1);
   for (size_t u = 0; u < places.size(); ++u)
     if (places[u] >= 0 && size_t(places[u]) < table.size())
@@ -240,7 +246,7 @@ Result<ValueId> scatterByTable(NodeImporter &node, const Dims &at,
     }
     places[u] = place;
   }
-  ValueId table = lastUpdates(node, dims, places);
+  TLM_TRY(ValueId table, lastUpdates(node, dims, places));
   Expression e(node, dims);
   Term number = e.element(table);
   return e.emit(select(number < 0, e.element(data),
@@ -311,7 +317,7 @@ Result<ValueId> scatterTuplesByTable(NodeImporter &node,
       places[u] =
           places[u] * prefix[k] + (index < 0 ? index + prefix[k] : index);
     }
-  ValueId table = lastUpdates(node, prefix, places);
+  TLM_TRY(ValueId table, lastUpdates(node, prefix, places));
   Expression e(node, dims);
   std::vector<Term> here = e.allLoops();
   Term number =

@@ -246,11 +246,14 @@ private:
     return functions;
   }
 
+  Result<ValueId> zeros(const Dims &dims) {
+    return emitExpand(node, emitScalar(node, 0), dims);
+  }
+
   /// The state a direction starts with.
   Result<ValueId> initial(Cell &cell, size_t i, int64_t direction) {
     if (!node.hasInput(i))
-      return node.constant({batch, hidden},
-                           std::vector<float>(size_t(batch * hidden), 0.0f));
+      return zeros({batch, hidden});
     ValueId state = node.input(i);
     if (batchFirst) {
       TLM_TRY(state, emitTranspose(node, state, {1, 0, 2}));
@@ -291,8 +294,7 @@ private:
       if (gates == 3) {
         TLM_TRY(cell.recurrentBias, cell.gate(other, 2));
         TLM_TRY(ValueId outer, cell.gate(other, 0, 2));
-        ValueId none =
-            node.constant({hidden}, std::vector<float>(size_t(hidden), 0.0f));
+        TLM_TRY(ValueId none, zeros({hidden}));
         TLM_TRY(other, emitConcat(node, {outer, none}, 0));
       }
       TLM_TRY(bias, cell.add(bias, other));

@@ -189,8 +189,10 @@ Result<ValueId> resizeAxis(NodeImporter &node, ValueId x, const Mode &mode,
   dims[at] = axis.to;
   if (!checkedCountOf(dims))
     return makeError("an output of " + dimsText(dims));
-  if (axis.to > kMaxExtent)
-    return node.unsupported("an axis of " + std::to_string(axis.to));
+  if (axis.to > kMaxExtent ||
+      (mode.antialias && double(axis.to) / axis.scale > double(kMaxExtent)))
+    return node.unsupported("an axis of " + std::to_string(axis.to) + " from " +
+                            std::to_string(axis.from));
   Taps taps = tapsOf(mode, axis);
   ValueId places = tableOf(node, {axis.to, taps.count}, taps.places);
   ValueId weights = node.constant({axis.to, taps.count}, taps.weights);
