@@ -57,6 +57,10 @@ def image_inputs(session, seed):
     return draw_inputs(session, seed, lambda rng, shape: rng.random(shape, dtype=np.float32))
 
 
+def fed(name):
+    return name + "//fed"
+
+
 def session_with(model_path, names, threads, folder, feed=None):
     """onnxruntime with every boundary value as a graph output.
 
