@@ -15,7 +15,7 @@ inline constexpr int64_t kMaxFoldedBytes = int64_t(8) << 30;
 /// What constants may still take to compute, all together: time in about
 /// nanoseconds, and memory. What would take more stays a node.
 struct FoldBudget {
-  int64_t cost = int64_t(4) << 30;
+  int64_t cost = int64_t(1) << 30;
   int64_t bytes = int64_t(256) << 20;
 
   /// What a graph with this much in weights may take: weights are turned and
