@@ -70,8 +70,8 @@ struct NormAttributes {
   float epsilon = 0;
 };
 
-/// softmax(scale * Q K^T + mask) V per head. Each of Q, K, V is [B,S,heads*D] or
-/// [B,heads,S,D]; the mask broadcasts to [B,heads,S,T]; the result is
+/// softmax(scale * Q K^T + mask) V per head. Each of Q, K, V is [B,S,heads*D]
+/// or [B,heads,S,D]; the mask broadcasts to [B,heads,S,T]; the result is
 /// [B,S,heads*D]. Where there are fewer key heads than heads, groups of query
 /// heads share one.
 struct AttentionAttributes {
