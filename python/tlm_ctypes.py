@@ -13,7 +13,8 @@ MACHINE = 4  # tlm_status of an artifact that is not for this CPU
 
 # ONNX TensorProto.DataType -> numpy.
 DTYPES = {1: np.float32, 2: np.uint8, 3: np.int8, 5: np.int16, 6: np.int32,
-          7: np.int64, 9: np.bool_, 10: np.float16, 11: np.float64}
+          7: np.int64, 9: np.bool_, 10: np.float16, 11: np.float64, 4: np.uint16, 12: np.uint32,
+          13: np.uint64}
 
 
 class Error(RuntimeError):

@@ -47,7 +47,9 @@ public:
       return softmax();
     case TaskKind::BatchMatMul:
       return batchMatmul();
-    case TaskKind::Compute: // has a template of its own
+    case TaskKind::Compute:   // these have templates of their own, whose loops
+    case TaskKind::Normalize: // the graph only makes where they fit
+    case TaskKind::Attention:
       break;
     }
     return makeError("no plain form");

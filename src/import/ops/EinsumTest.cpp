@@ -29,9 +29,11 @@ TEST(ImportEinsum, ProductsBecomeMatMul) {
   EXPECT_EQ(computed("ij,kj->ki", {{1, 2}, {2, 2}}), (Floats{5, 11}));
   EXPECT_EQ(computed("bij, bjk -> bik", {{2, 1, 1}, {2, 1, 1}}),
             (Floats{1, 4}));
-  auto imported = einsum("bhqd,bhkd->bhqk", {{1, 2, 3, 4}, {1, 2, 5, 4}});
+  auto model = einsum("bhqd,bhkd->bhqk", {{1, 2, 3, 4}, {1, 2, 5, 4}});
+  auto imported = model.import();
+  ASSERT_TRUE(imported) << imported.error().message;
   int products = 0;
-  for (const Node &node : imported.import()->graph.nodes)
+  for (const Node &node : imported->graph.nodes)
     products += node.op == Op::MatMul;
   EXPECT_EQ(products, 1);
 }
