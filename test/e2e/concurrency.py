@@ -109,6 +109,7 @@ def main():
     parser.add_argument("--networks", action="store_true")
     parser.add_argument("--calls", type=int,
                         help=f"of each caller (default {CALLS}, with --networks {NETWORK_CALLS})")
+    parser.add_argument("--any-speed", action="store_true", help="judge the results only")
     parser.add_argument("--json")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -120,6 +121,9 @@ def main():
         else:
             pairs = [arguments.models or [small_cnn(folder / "a.onnx", 64), small_cnn(folder / "b.onnx", 96)]]
         rows = [check_pair(pair, calls, folder) for pair in pairs]
+    if arguments.any_speed:
+        for row in rows:
+            row["ok"] = row["right"]
     good = all(row["ok"] for row in rows)
     verdict = "SKIPPED" if not rows else "OK" if good else "FAILED"
     if arguments.json:
