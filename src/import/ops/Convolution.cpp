@@ -249,6 +249,72 @@ Result<ValueId> convolveTiles(NodeImporter &node, const Convolution &conv) {
   return node.emit(Op::Add, {y, bias});
 }
 
+/// A stride of s makes s interleaved phases of the result, and each is a plain
+/// convolution with every s-th tap: with o + pad = s q + p, result o is the sum
+/// over j of x[q - j] w[p + s j]. One convolution yields all phases as channels
+/// (m, ph, pw), no multiplication by an inserted zero is left, and a gather
+/// puts the phases side by side.
+Result<ValueId> convolvePhases(NodeImporter &node, const Convolution &conv,
+                               const Transposed &transposed) {
+  const Dims x = node.dims(conv.x), w = node.dims(conv.weights);
+  int64_t phases = 1;
+  std::vector<int64_t> taps, extents;
+  std::vector<Window> windows;
+  for (size_t i = 0; i < 2; ++i) {
+    const Window &t = transposed.windows[i];
+    int64_t extent = t.stride * (x[i + 2] - 1) + transposed.extra[i] +
+                     t.kernel - t.padBegin - t.padEnd;
+    int64_t steps = (extent - 1 + t.padBegin) / t.stride + 1;
+    phases *= t.stride;
+    taps.push_back((t.kernel + t.stride - 1) / t.stride);
+    extents.push_back(extent);
+    windows.push_back(
+        {taps[i], 1, 1, taps[i] - 1, std::max<int64_t>(0, steps - x[i + 2])});
+  }
+  const Window &th = transposed.windows[0], &tw = transposed.windows[1];
+
+  Expression weights(node, {w[1] * phases, w[0], taps[0], taps[1]});
+  Term filter = weights.loop(0);
+  Term kh = filter / double(tw.stride) % double(th.stride) +
+            (double(taps[0] - 1) - weights.loop(2)) * double(th.stride);
+  Term kw = filter % double(tw.stride) +
+            (double(taps[1] - 1) - weights.loop(3)) * double(tw.stride);
+  Term present = (kh < double(w[2])) & (kw < double(w[3]));
+  Term weight = weights.load(
+      conv.weights, {weights.loop(1), filter / double(phases), kh, kw});
+  TLM_TRY(ValueId phased, weights.emit(select(present, weight, 0)));
+  std::vector<ValueId> inputs = {conv.x, phased};
+  if (conv.bias != kNoValue) {
+    Expression bias(node, {w[1] * phases});
+    TLM_TRY(ValueId repeated,
+            bias.emit(bias.load(conv.bias, {bias.loop(0) / double(phases)})));
+    inputs.push_back(repeated);
+  }
+  TLM_TRY(ValueId z, node.emit(Op::Conv, inputs, ConvAttributes{windows, 1}));
+
+  Expression gather(node, {x[0], w[1], extents[0], extents[1]});
+  Term h = gather.loop(2) + double(th.padBegin);
+  Term v = gather.loop(3) + double(tw.padBegin);
+  Term channel = (gather.loop(1) * double(th.stride) + h % double(th.stride)) *
+                     double(tw.stride) +
+                 v % double(tw.stride);
+  return gather.emit(
+      gather.load(z, {gather.loop(0), channel, h / double(th.stride),
+                      v / double(tw.stride)}));
+}
+
+/// Strided in two dims, with weights that can be rearranged now.
+bool hasPhases(NodeImporter &node, const Convolution &conv,
+               const Transposed &transposed) {
+  bool strided = false, fits = transposed.windows.size() == 2;
+  for (const Window &w : transposed.windows) {
+    strided |= w.stride > 1;
+    fits &= w.dilation == 1 && w.padBegin >= 0 && w.stride <= w.kernel;
+  }
+  return strided && fits && conv.groups == 1 &&
+         node.value(conv.weights).isConstant();
+}
+
 bool isTiled(const Transposed &transposed) {
   return std::ranges::all_of(transposed.windows,
                              [](const Window &w) {
@@ -279,6 +345,8 @@ Status tlm::importConvTranspose(NodeImporter &node) {
                      std::to_string(w[1] * conv.groups) + "]");
   if (kernel.size() == 2 && conv.groups == 1 && isTiled(transposed))
     return node.bind(convolveTiles(node, conv));
+  if (hasPhases(node, conv, transposed))
+    return node.bind(convolvePhases(node, conv, transposed));
   TLM_TRY(conv.x, spread(node, conv.x, transposed));
   TLM_TRY(conv.weights, turnWeights(node, conv.weights, conv.groups));
   for (const Window &w : transposed.windows)
