@@ -149,7 +149,7 @@ class Model:
         return [np.empty(dims, dtype) for _, dtype, dims in self.outputs]
 
     def run(self, inputs, context=None):
-        inputs = [np.ascontiguousarray(x) for x in inputs]
+        inputs = [np.asarray(x, order="C") for x in inputs]  # ascontiguousarray makes a scalar 1-D
         outputs = self.new_outputs()
         (context or self.context).bind(inputs, outputs)()
         return outputs
