@@ -1,8 +1,8 @@
 // Every rule looks at one node and what feeds it, and rewrites that node to
 // read further up; the nodes in between die if nothing else reads them.
 
+#include "graph/Match.h"
 #include "graph/Passes.h"
-#include "graph/Uses.h"
 
 #include <cmath>
 #include <optional>
@@ -13,7 +13,7 @@ namespace {
 
 class ActivationRules {
 public:
-  explicit ActivationRules(Graph &graph) : graph(graph), uses(graph) {}
+  explicit ActivationRules(Graph &graph) : graph(graph), match(graph) {}
 
   void run() {
     for (Node &node : graph.nodes)
@@ -21,29 +21,13 @@ public:
   }
 
 private:
-  const Node *maker(ValueId id, Op op) const {
-    int32_t index = uses.producer[size_t(id)];
-    if (index < 0 || graph.nodes[size_t(index)].op != op)
-      return nullptr;
-    return &graph.nodes[size_t(index)];
-  }
-
-  /// The one number of a constant operand that adds no dims.
-  std::optional<float> scalar(ValueId id) const {
-    const Value &value = graph.value(id);
-    if (!value.isConstant() || value.dtype != DType::F32 ||
-        countOf(value.dims) != 1)
-      return std::nullopt;
-    return value.constant.as<float>()[0];
-  }
-
   /// node = x op c or, when op commutes, c op x: x. Shapes must not change.
   std::optional<ValueId> withScalar(const Node &node, float expected) const {
     bool commutes = node.op == Op::Mul || node.op == Op::Add;
     for (size_t side : {size_t(1), size_t(0)}) {
       if (side == 0 && !commutes)
         break;
-      auto number = scalar(node.inputs[side]);
+      auto number = match.scalar(node.inputs[side]);
       ValueId x = node.inputs[1 - side];
       if (number && std::fabs(*number - expected) < 1e-6f * expected &&
           graph.value(x).dims == graph.value(node.outputs[0]).dims)
@@ -63,11 +47,11 @@ private:
 
   /// id = clip(x + 3, 0, 6): x.
   std::optional<ValueId> clippedSix(ValueId id) const {
-    const Node *clip = maker(id, Op::Clip);
+    const Node *clip = match.maker(id, Op::Clip);
     if (!clip)
       return std::nullopt;
     const auto &bounds = std::get<ScalarAttributes>(clip->attributes);
-    const Node *add = maker(clip->inputs[0], Op::Add);
+    const Node *add = match.maker(clip->inputs[0], Op::Add);
     if (bounds.a != 0 || bounds.b != 6 || !add)
       return std::nullopt;
     return withScalar(*add, 3.0f);
@@ -95,7 +79,7 @@ private:
     if (node.op != Op::Mul)
       return false;
     for (size_t side : {size_t(0), size_t(1)}) {
-      const Node *sigmoid = maker(node.inputs[side], Op::Sigmoid);
+      const Node *sigmoid = match.maker(node.inputs[side], Op::Sigmoid);
       if (sigmoid && sigmoid->inputs[0] == node.inputs[1 - side])
         return rewrite(node, Op::Swish, sigmoid->inputs[0], {});
     }
@@ -106,7 +90,7 @@ private:
   bool hardSwish(Node &node) {
     if (node.op == Op::Mul)
       for (size_t side : {size_t(0), size_t(1)}) {
-        const Node *gate = maker(node.inputs[side], Op::HardSigmoid);
+        const Node *gate = match.maker(node.inputs[side], Op::HardSigmoid);
         if (!gate || gate->inputs[0] != node.inputs[1 - side])
           continue;
         const auto &s = std::get<ScalarAttributes>(gate->attributes);
@@ -114,7 +98,7 @@ private:
           return rewrite(node, Op::HardSwish, gate->inputs[0], {});
       }
     auto product = sixth(node);
-    const Node *mul = product ? maker(*product, Op::Mul) : nullptr;
+    const Node *mul = product ? match.maker(*product, Op::Mul) : nullptr;
     if (!mul)
       return false;
     for (size_t side : {size_t(0), size_t(1)}) {
@@ -126,7 +110,7 @@ private:
   }
 
   Graph &graph;
-  Uses uses;
+  Match match;
 };
 
 } // namespace
