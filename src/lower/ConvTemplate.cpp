@@ -38,7 +38,7 @@ public:
 
 private:
   void packConstants();
-  void scaleStage();
+  void scaleStage(Prologue prologue);
   void contractionStage(int64_t firstPanel, int64_t panelCount);
   void cropStage(int64_t firstColumn);
   std::string chunkOffset(int64_t image, int64_t row, int64_t panel) const;
@@ -139,13 +139,20 @@ Result<Payload> ConvBuilder::build() {
   outputFloats = task.output().type.elementCount();
   outputBase = cat(shape.outputOrigin);
 
-  if (task.find(Role::InputScale))
-    scaleStage();
-  // The ragged last panel goes to scratch, and a last stage copies its columns.
+  // Scratch holds what a scale stage yields, then the ragged last panel, whose
+  // columns a last stage copies.
   int64_t pixels = shape.images * shape.height * shape.width;
-  int64_t tailOffset = payload.scratchFloats;
-  if (wholePanels < panels)
-    payload.scratchFloats += pixels * row * lanes;
+  bool scaled = task.find(Role::InputScale) != nullptr;
+  auto prologue = static_cast<Prologue>(
+      schedule.get(Decision::Prologue, "", int64_t(Prologue::ScaleWeights)));
+  int64_t tailOffset = !scaled ? 0
+                       : prologue == Prologue::ScaleWeights
+                           ? weightFloats
+                           : pixels * shape.reductions[0].extent;
+  payload.scratchFloats =
+      tailOffset + (wholePanels < panels ? pixels * row * lanes : 0);
+  if (scaled)
+    scaleStage(prologue);
   if (wholePanels)
     contractionStage(0, wholePanels);
   if (wholePanels < panels) {
@@ -157,10 +164,6 @@ Result<Payload> ConvBuilder::build() {
     contractionStage(wholePanels, panels - wholePanels);
     cropStage(wholePanels * row * lanes);
   }
-  // The scale stage was written before the scratch had its full size.
-  for (Stage &stage : payload.stages)
-    for (size_t at; (at = stage.body.find("@SCRATCH@")) != std::string::npos;)
-      stage.body.replace(at, 9, cat(payload.scratchFloats));
   return payload;
 }
 
@@ -173,20 +176,17 @@ Result<Payload> tlm::convTemplate(const TemplateInput &input) {
 
 // Stage "s0" of a squeeze-excite convolution: W'[f1][c][f2][f0] = W * s[c], or
 // A'[pixel][c] = A * s[c], whichever the schedule found smaller.
-void ConvBuilder::scaleStage() {
+void ConvBuilder::scaleStage(Prologue prologue) {
   int scaleIndex = task.indexOf(Role::InputScale);
   int64_t scaleFloats = task.operands[size_t(scaleIndex)].type.elementCount();
   std::string scale = argumentName(scaleIndex);
   Stage stage;
   stage.name = "s0";
   std::string vector = cat("vector<", lanes, "xf32>");
-  auto prologue = static_cast<Prologue>(
-      schedule.get(Decision::Prologue, "", int64_t(Prologue::ScaleWeights)));
   if (prologue == Prologue::ScaleWeights) {
     // One chunk a panel.
     int64_t depth = shape.reductions[0].extent;
     stage.chunks = panels;
-    payload.scratchFloats = weightFloats;
     stage.body = cat(
         "  %c0 = arith.constant 0 : index\n  %c1 = arith.constant 1 : index\n"
         "  %depth = arith.constant ",
@@ -199,16 +199,17 @@ void ConvBuilder::scaleStage() {
         "    %v = vector.broadcast %s : f32 to ",
         vector, "\n");
     for (int64_t j = 0; j < row; ++j)
-      stage.body += cat(
-          "    %i", j, " = affine.apply affine_map<(d0, d1) -> (d0 * ",
-          depth * row * lanes, " + d1 * ", row * lanes, " + ", j * lanes,
-          ")>(%chunk, %k)\n    %w", j, " = vector.load ", weightArgument, "[%i",
-          j, "] : memref<", weightFloats, "xf32>, ", vector, "\n    %p", j,
-          " = arith.mulf %w", j, ", %v : ", vector, "\n    vector.store %p", j,
-          ", %scratch[%i", j, "] : memref<@SCRATCH@xf32>, ", vector, "\n");
+      stage.body +=
+          cat("    %i", j, " = affine.apply affine_map<(d0, d1) -> (d0 * ",
+              depth * row * lanes, " + d1 * ", row * lanes, " + ", j * lanes,
+              ")>(%chunk, %k)\n    %w", j, " = vector.load ", weightArgument,
+              "[%i", j, "] : memref<", weightFloats, "xf32>, ", vector,
+              "\n    %p", j, " = arith.mulf %w", j, ", %v : ", vector,
+              "\n    vector.store %p", j, ", %scratch[%i", j, "] : memref<",
+              payload.scratchFloats, "xf32>, ", vector, "\n");
     stage.body += "  }\n";
     weightArgument = "%scratch";
-    weightFloats = -1; // the scratch's size, known at the end
+    weightFloats = payload.scratchFloats;
   } else {
     // Rows of pixels; channels are whole vectors (checked by the space).
     int64_t pixels = shape.height * shape.width * shape.images;
@@ -223,7 +224,6 @@ void ConvBuilder::scaleStage() {
         break;
       }
     stage.chunks = pixels / perChunk;
-    payload.scratchFloats = pixels * channels;
     const auto &in = shape.inputStrides;
     stage.body = cat(
         "  %c0 = arith.constant 0 : index\n  %c1 = arith.constant 1 : index\n"
@@ -261,10 +261,10 @@ void ConvBuilder::scaleStage() {
         "      %o = affine.apply affine_map<(d0, d1) -> (d0 * ",
         channels,
         " + d1)>(%p, %c)\n"
-        "      vector.store %y, %scratch[%o] : memref<@SCRATCH@xf32>, ",
-        vector, "\n    }\n  }\n");
+        "      vector.store %y, %scratch[%o] : memref<",
+        payload.scratchFloats, "xf32>, ", vector, "\n    }\n  }\n");
     inputArgument = "%scratch";
-    inputFloats = -1;
+    inputFloats = payload.scratchFloats;
     inputBase = "0";
     shape.inputStrides = {shape.height * shape.width * channels,
                           shape.width * channels, channels};
@@ -283,11 +283,6 @@ void ConvBuilder::contractionStage(int64_t firstPanel, int64_t panelCount) {
   int64_t firstLane = firstPanel * row * lanes;
   stage.name = stageName;
   stage.chunks = shape.images * rowChunks * panelChunks;
-  int64_t scratch = payload.scratchFloats;
-  if (inputFloats < 0)
-    inputFloats = scratch;
-  if (weightFloats < 0)
-    weightFloats = scratch;
 
   bool byHeight = shape.height > 1;
   int64_t h = byHeight ? chunkRows : 1;
@@ -337,7 +332,7 @@ void ConvBuilder::contractionStage(int64_t firstPanel, int64_t panelCount) {
 
   std::vector<int64_t> outSizes = {h, w, tileF, row, lanes};
   ViewText out = view(
-      "out", outputArgument, outputFloats < 0 ? scratch : outputFloats,
+      "out", outputArgument, outputFloats,
       cat(outputBase, " + ",
           chunkOffset(shape.outputStrides[0], outputRow, row * lanes)),
       outSizes,

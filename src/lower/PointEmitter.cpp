@@ -113,15 +113,9 @@ std::string PointEmitter::sigmoid(const std::string &x) {
   return binary("divf", one, binary("addf", one, exp(negated), ""), "");
 }
 
-std::string PointEmitter::tanh(const std::string &x) {
+std::string PointEmitter::math(const char *op, const std::string &x) {
   std::string name = fresh();
-  text += cat("      ", name, " = math.tanh ", x, " : ", type, "\n");
-  return name;
-}
-
-std::string PointEmitter::erf(const std::string &x) {
-  std::string name = fresh();
-  text += cat("      ", name, " = math.erf ", x, " : ", type, "\n");
+  text += cat("      ", name, " = math.", op, " ", x, " : ", type, "\n");
   return name;
 }
 
@@ -184,25 +178,22 @@ std::string PointEmitter::emit(Op op, const std::vector<std::string> &args,
   case Op::Neg:
     return binary("subf", constant(-0.0f), x, "");
   case Op::Tanh:
-    return tanh(x);
+    return math("tanh", x);
   case Op::Erf:
-    return erf(x);
+    return math("erf", x);
   case Op::Gelu: {
-    std::string gate = erf(mul(x, constant(0.70710678f)));
+    std::string gate = math("erf", mul(x, constant(0.70710678f)));
     return mul(mul(x, constant(0.5f)), add(gate, constant(1.0f)));
   }
   case Op::GeluTanh: {
     std::string cube = mul(mul(x, x), mul(x, constant(0.044715f)));
-    std::string gate = tanh(mul(add(x, cube), constant(0.79788456f)));
+    std::string gate = math("tanh", mul(add(x, cube), constant(0.79788456f)));
     return mul(mul(x, constant(0.5f)), add(gate, constant(1.0f)));
   }
   case Op::Sqrt:
-  case Op::Abs: {
-    std::string name = fresh();
-    text += cat("      ", name, " = math.", op == Op::Sqrt ? "sqrt " : "absf ",
-                x, " : ", type, "\n");
-    return name;
-  }
+    return math("sqrt", x);
+  case Op::Abs:
+    return math("absf", x);
   case Op::Max:
   case Op::Min: {
     std::string result = x;

@@ -58,8 +58,8 @@ private:
                      const std::string &y);
   std::string exp(const std::string &x);
   std::string sigmoid(const std::string &x);
-  std::string tanh(const std::string &x);
-  std::string erf(const std::string &x);
+  /// math.<op>; the pipeline turns erf and tanh into polynomials.
+  std::string math(const char *op, const std::string &x);
 
   int64_t lanes;
   std::string prefix;
