@@ -10,10 +10,6 @@ static std::vector<int64_t> pixelStrides(const BufferType &type) {
   return {strides[0], strides[2], strides[3]};
 }
 
-static int64_t channelsOf(const BufferType &type) {
-  return type.dims.size() == 2 ? type.dims[1] : type.dims[1];
-}
-
 int ContractionShape::channelAxis(const Operand &operand) const {
   const std::vector<int64_t> &dims = operand.type.dims;
   int axis = -1;
@@ -104,7 +100,7 @@ Result<ContractionShape> ContractionShape::of(const Task &task) {
   // Reductions, then the pairs that are contiguous merged.
   ReductionDim kh{wh.kernel, wh.dilation * rowStride, {{2, wh.kernel, 1}}};
   ReductionDim kw{ww.kernel, ww.dilation * pixelStride, {{3, ww.kernel, 1}}};
-  ReductionDim c{channelsOf(in), channelStride, {{1, channelsOf(in), 1}}};
+  ReductionDim c{in.dims[1], channelStride, {{1, in.dims[1], 1}}};
   std::vector<ReductionDim> dims = in.layout == Layout::Nhwc
                                        ? std::vector<ReductionDim>{kh, kw, c}
                                        : std::vector<ReductionDim>{c, kh, kw};
