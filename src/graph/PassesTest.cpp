@@ -1,7 +1,6 @@
 #include "graph/Passes.h"
 
-#include "graph/GraphBuilder.h"
-#include "graph/Reference.h"
+#include "graph/SimplifyFixture.h"
 
 #include <gtest/gtest.h>
 
@@ -13,26 +12,13 @@ using namespace tlm;
 namespace {
 
 /// Builds a graph of one input x and runs it before and after simplifying.
-class PassesTest : public ::testing::Test {
+class PassesTest : public SimplifyFixture {
 protected:
-  ValueId add(Op op, std::vector<ValueId> inputs, OpAttributes a = {}) {
-    std::string name = "v" + std::to_string(graph.values.size());
-    auto result = builder.add(op, std::move(inputs), std::move(a), name, name);
-    EXPECT_TRUE(result) << result.error().message;
-    return *result;
-  }
-  ValueId reshape(ValueId x, Dims dims) {
-    std::string name = "v" + std::to_string(graph.values.size());
-    return *builder.addReshape(x, std::move(dims), name, name);
-  }
+  PassesTest() : SimplifyFixture({0.37f, 4, 1, 1e-5f}) {}
+
   ValueId constant(Dims dims, float from = 0.5f) {
-    std::vector<float> data;
-    for (int64_t i = 0; i < countOf(dims); ++i)
-      data.push_back(from + 0.37f * std::sin(float(i) * 1.7f));
-    return builder.addConstant("c" + std::to_string(graph.values.size()),
-                               std::move(dims), std::move(data));
+    return SimplifyFixture::constant(std::move(dims), from);
   }
-  ValueId scalar(float value) { return builder.addConstant("s", {}, {value}); }
 
   ValueId conv(ValueId x, int64_t filters, bool bias, int64_t pad = 0) {
     std::vector<ValueId> inputs = {
@@ -43,27 +29,6 @@ protected:
     return add(Op::Conv, inputs, ConvAttributes{{w, w}, 1});
   }
 
-  void finish(ValueId output) {
-    graph.outputs = {output};
-    graph.value(output).name = "y";
-    ASSERT_EQ(verifyGraph(graph), "");
-    std::vector<Tensor> inputs;
-    for (ValueId id : graph.inputs) {
-      Tensor x{graph.value(id).dims, {}};
-      for (int64_t i = 0; i < countOf(x.dims); ++i)
-        x.data.push_back(4 * std::sin(float(i)));
-      inputs.push_back(std::move(x));
-    }
-    Tensor before = (*runReference(graph, inputs))[0];
-    simplifyGraph(graph);
-    Tensor after = (*runReference(graph, inputs))[0];
-    EXPECT_EQ(graph.value(graph.outputs[0]).name, "y");
-    ASSERT_EQ(before.dims, after.dims);
-    for (size_t i = 0; i < before.data.size(); ++i)
-      ASSERT_NEAR(before.data[i], after.data[i],
-                  1e-5f * (1 + std::fabs(before.data[i])));
-  }
-
   std::vector<Op> ops() const {
     std::vector<Op> result;
     for (const Node &node : graph.nodes)
@@ -71,8 +36,6 @@ protected:
     return result;
   }
 
-  Graph graph;
-  GraphBuilder builder{graph};
   ValueId x = builder.addInput("x", DType::F32, {1, 2, 6, 5});
 };
 

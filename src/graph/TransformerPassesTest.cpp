@@ -1,7 +1,5 @@
 #include "base/Computation.h"
-#include "graph/GraphBuilder.h"
-#include "graph/Passes.h"
-#include "graph/Reference.h"
+#include "graph/SimplifyFixture.h"
 
 #include <gtest/gtest.h>
 
@@ -13,26 +11,13 @@ using namespace tlm;
 namespace {
 
 /// Small transformer pieces, run before and after simplifying.
-class TransformerPasses : public ::testing::Test {
+class TransformerPasses : public SimplifyFixture {
 protected:
-  ValueId add(Op op, std::vector<ValueId> inputs, OpAttributes a = {}) {
-    std::string name = "v" + std::to_string(graph.values.size());
-    auto result = builder.add(op, std::move(inputs), std::move(a), name, name);
-    EXPECT_TRUE(result) << result.error().message;
-    return *result;
-  }
-  ValueId reshape(ValueId v, Dims dims) {
-    std::string name = "v" + std::to_string(graph.values.size());
-    return *builder.addReshape(v, std::move(dims), name, name);
-  }
+  TransformerPasses() : SimplifyFixture({0.2f, 1, 0.9f, 2e-5f}) {}
+
   ValueId constant(Dims dims, float from = 0.0f) {
-    std::vector<float> data;
-    for (int64_t i = 0; i < countOf(dims); ++i)
-      data.push_back(from + 0.2f * std::sin(float(i) * 1.7f));
-    return builder.addConstant("c" + std::to_string(graph.values.size()),
-                               std::move(dims), std::move(data));
+    return SimplifyFixture::constant(std::move(dims), from);
   }
-  ValueId scalar(float value) { return builder.addConstant("s", {}, {value}); }
   ValueId project(ValueId v, int64_t columns) {
     ValueId product =
         add(Op::MatMul, {v, constant({graph.value(v).dims.back(), columns})});
@@ -40,26 +25,6 @@ protected:
   }
   ValueId transpose(ValueId v, std::vector<int64_t> order) {
     return add(Op::Transpose, {v}, AxesAttributes{std::move(order)});
-  }
-
-  void finish(ValueId output) {
-    graph.outputs = {output};
-    ASSERT_EQ(verifyGraph(graph), "");
-    std::vector<Tensor> inputs;
-    for (ValueId id : graph.inputs) {
-      Tensor t{graph.value(id).dims, {}};
-      for (int64_t i = 0; i < countOf(t.dims); ++i)
-        t.data.push_back(std::sin(float(i) * 0.9f));
-      inputs.push_back(std::move(t));
-    }
-    Tensor before = (*runReference(graph, inputs))[0];
-    simplifyGraph(graph);
-    Tensor after = (*runReference(graph, inputs))[0];
-    ASSERT_EQ(before.dims, after.dims);
-    for (size_t i = 0; i < before.data.size(); ++i)
-      ASSERT_NEAR(before.data[i], after.data[i],
-                  2e-5f * (1 + std::fabs(before.data[i])))
-          << i;
   }
 
   int64_t count(Op op) const {
@@ -72,8 +37,6 @@ protected:
                          [op](const Node &n) { return n.op == op; });
   }
 
-  Graph graph;
-  GraphBuilder builder{graph};
   ValueId x = builder.addInput("x", DType::F32, {1, 6, 32});
 };
 
