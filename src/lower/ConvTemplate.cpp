@@ -283,6 +283,10 @@ void ConvBuilder::contractionStage(int64_t firstPanel, int64_t panelCount) {
   int64_t firstLane = firstPanel * row * lanes;
   stage.name = stageName;
   stage.chunks = shape.images * rowChunks * panelChunks;
+  if (weightArgument != "%scratch" &&
+      schedule.get(Decision::Prefetch, "", int64_t(Prefetch::None)) ==
+          int64_t(Prefetch::NextPanel))
+    stage.streamed = task.indexOf(Role::Weight);
 
   bool byHeight = shape.height > 1;
   int64_t h = byHeight ? chunkRows : 1;

@@ -78,8 +78,12 @@ std::string Payload::payloadText(const Task &task) const {
   arguments.push_back("%chunk: index");
   std::string text;
   for (const Stage &stage : stages)
-    text += cat("func.func @", stage.name, "(", join(arguments, ", "), ") {\n",
-                stage.body, "  return\n}\n");
+    text +=
+        cat("func.func @", stage.name, "(", join(arguments, ", "), ")",
+            stage.streamed >= 0
+                ? cat(" attributes {stream_argument = ", stage.streamed, "}")
+                : "",
+            " {\n", stage.body, "  return\n}\n");
   return text;
 }
 

@@ -1,6 +1,7 @@
 #include "lower/Pipeline.h"
 
 #include "lower/Dialects.h"
+#include "lower/PrefetchPanels.h"
 #include "lower/Text.h"
 
 #include "mlir/Conversion/Passes.h"
@@ -253,6 +254,7 @@ Result<Kernel> Pipeline::compile(const Task &task, const Payload &payload,
   });
   if (leftover)
     return impl->reject(RejectReason::LeftoverAllocation);
+  prefetchPanels(*module);
   if (failed(impl->lowerToLlvm(*module)))
     return impl->reject(RejectReason::TransformFailed);
 

@@ -89,6 +89,7 @@ private:
   int64_t paddedTiles = 0; // rounded up to the register tile
   int64_t filters = 0;     // padded
   int64_t weightFloats = 0;
+  int streamed = -1; ///< operand that is prefetched, or -1
 };
 
 } // namespace
@@ -141,6 +142,9 @@ Status WinogradBuilder::analyse() {
     payload.packings[size_t(bias)] = vector;
   }
   payload.maxParallelism = schedule.get(Decision::MaxParallelism, "", 1);
+  if (schedule.get(Decision::Prefetch, "", int64_t(Prefetch::None)) ==
+      int64_t(Prefetch::NextPanel))
+    streamed = task.indexOf(Role::Weight);
   return success();
 }
 
@@ -340,6 +344,7 @@ Result<Payload> WinogradBuilder::build() {
     after.close();
     stage.body =
         e.constants() + o.constants() + before.text() + middle + after.text();
+    stage.streamed = streamed;
     stage.script = script.text();
     payload.stages.push_back(std::move(stage));
     return std::move(payload);
@@ -372,6 +377,7 @@ Result<Payload> WinogradBuilder::build() {
     stage.chunks = 36 / matrices;
     Script script("s1");
     stage.body = contraction(script, buffer, matrices, true);
+    stage.streamed = streamed;
     stage.script = script.text();
     payload.stages.push_back(std::move(stage));
   }

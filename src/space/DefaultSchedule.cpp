@@ -206,6 +206,7 @@ static bool scheduleDirect(const Task &task, const Target &target,
         Decision::Prologue, "",
         int64_t(scaleWeights ? Prologue::ScaleWeights : Prologue::ScaleInput));
   }
+  schedule.set(Decision::Prefetch, "", int64_t(Prefetch::NextPanel));
   schedule.set(Decision::MaxParallelism, "", workers);
   return true;
 }
@@ -265,6 +266,7 @@ static bool scheduleWinograd(const Task &task, const Target &target,
   } else {
     schedule.set(Decision::TileRows, "", 1);
   }
+  schedule.set(Decision::Prefetch, "", int64_t(Prefetch::NextPanel));
   schedule.set(Decision::MaxParallelism, "",
                usefulWorkers(target, estimateMicroseconds(task, target)));
   return true;

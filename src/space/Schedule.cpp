@@ -38,6 +38,7 @@ static std::span<const std::string_view> valueNames(Decision decision) {
   static constexpr std::string_view kPlaces[] = {"register_tile", "row_loop"};
   static constexpr std::string_view kPrologues[] = {"none", "scale_weights",
                                                     "scale_input"};
+  static constexpr std::string_view kPrefetches[] = {"none", "next_panel"};
   switch (decision) {
   case Decision::Algorithm:
     return kAlgorithms;
@@ -47,6 +48,8 @@ static std::span<const std::string_view> valueNames(Decision decision) {
     return kPlaces;
   case Decision::Prologue:
     return kPrologues;
+  case Decision::Prefetch:
+    return kPrefetches;
   default:
     return {};
   }

@@ -58,6 +58,11 @@ enum class Prologue : int32_t {
   ScaleInput = 2,   ///< a stage multiplies the input into scratch
 };
 
+enum class Prefetch : int32_t {
+  None = 0,
+  NextPanel = 1, ///< while one panel of weights is used, the next comes to L2
+};
+
 struct Choice {
   Decision decision = Decision::Algorithm;
   std::string subject;
