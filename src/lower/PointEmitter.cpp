@@ -107,39 +107,10 @@ std::string PointEmitter::exp(const std::string &x) {
   return binary("mulf", p, scale, "");
 }
 
-// Division takes 16 cycles a vector on Intel cores, and there is one divider;
-// this is six operations on any multiplier. For finite d >= 1: the exponent is
-// negated in the integer (within 5.1 %), a cubic step leaves 1.3e-4 of that, a
-// quadratic one 1.7e-8.
-std::string PointEmitter::reciprocal(const std::string &d) {
-  std::string bits = fresh(), magic = fresh(), guess = fresh(), r = fresh();
-  text += cat("      ", bits, " = arith.bitcast ", d, " : ", type, " to ",
-              integerType, "\n");
-  text +=
-      cat("      ", magic, " = arith.constant ",
-          lanes ? "dense<2129859011>" : "2129859011", " : ", integerType, "\n");
-  text += cat("      ", guess, " = arith.subi ", magic, ", ", bits, " : ",
-              integerType, "\n");
-  text += cat("      ", r, " = arith.bitcast ", guess, " : ", integerType,
-              " to ", type, "\n");
-  std::string one = constant(1.0f);
-  std::string negated = binary("subf", constant(-0.0f), d, "");
-  std::string e = fma(negated, r, one);
-  r = fma(r, fma(e, e, e), r);
-  return fma(r, fma(negated, r, one), r);
-}
-
-// 1 / (1 + exp(-x)); 0 below -87, where the denominator leaves f32.
 std::string PointEmitter::sigmoid(const std::string &x) {
+  std::string one = constant(1.0f);
   std::string negated = binary("subf", constant(-0.0f), x, "");
-  std::string r = reciprocal(binary("addf", constant(1.0f), exp(negated), ""));
-  std::string compare = fresh(), name = fresh();
-  text += cat("      ", compare, " = arith.cmpf ogt, ", negated, ", ",
-              constant(87.0f), " : ", type, "\n");
-  text += cat("      ", name, " = arith.select ", compare, ", ", constant(0.0f),
-              ", ", r, " : ", lanes ? cat("vector<", lanes, "xi1>, ") : "",
-              type, "\n");
-  return name;
+  return binary("divf", one, binary("addf", one, exp(negated), ""), "");
 }
 
 std::string PointEmitter::math(const char *op, const std::string &x) {
@@ -167,8 +138,11 @@ std::string PointEmitter::emit(Op op, const std::vector<std::string> &args,
     return select("olt", constant(b), select("ogt", constant(a), x));
   case Op::Sigmoid:
     return sigmoid(x);
-  case Op::Swish:
-    return mul(x, sigmoid(x));
+  case Op::Swish: {
+    std::string one = constant(1.0f);
+    std::string negated = binary("subf", constant(-0.0f), x, "");
+    return binary("divf", x, binary("addf", one, exp(negated), ""), "");
+  }
   case Op::HardSigmoid: {
     std::string t = fma(x, constant(a), constant(b));
     return select("olt", constant(1.0f), select("ogt", constant(0.0f), t));

@@ -57,7 +57,6 @@ private:
   std::string select(const char *predicate, const std::string &x,
                      const std::string &y);
   std::string exp(const std::string &x);
-  std::string reciprocal(const std::string &d);
   std::string sigmoid(const std::string &x);
   /// math.<op>; the pipeline turns erf and tanh into polynomials.
   std::string math(const char *op, const std::string &x);
