@@ -1,14 +1,15 @@
 //===- AttentionTemplate.cpp - softmax(scale Q K^T + mask) V --------------===//
 //
-// Stage s0 packs K^T per head into panels [T/n][D][n], by transposes in
-// registers. Stage s1 has one chunk a head and block of query rows; scores,
-// probabilities and the result of the block stay in the worker's scratch (L1
-// and L2), so nothing of size S x T reaches memory. Q, K and V are read where
-// the projections wrote them: no transpose of the heads, no split, no concat.
+// Stage s0 packs K^T per head into panels [T/n][D][n] (PanelPacking.h). Stage
+// s1 has one chunk a head and block of query rows; scores, probabilities and
+// the result of the block stay in the worker's scratch (L1 and L2), so nothing
+// of size S x T reaches memory. Q, K and V are read where the projections wrote
+// them: no transpose of the heads, no split, no concat.
 //
 //===----------------------------------------------------------------------===//
 
 #include "lower/LoopNest.h"
+#include "lower/PanelPacking.h"
 #include "lower/Payload.h"
 #include "lower/Products.h"
 #include "lower/Text.h"
@@ -102,72 +103,34 @@ Result<Payload> AttentionBuilder::build() {
 }
 
 // One chunk a (batch, key head): scratch[panel][d][n] = K[n][d], zero for n
-// behind the last key. Blocks of lanes x lanes are transposed by exchanging
-// index bits between rows and lanes, one shuffle a row and bit.
+// behind the last key.
 void AttentionBuilder::packKeys() {
   HeadStrides s = stridesOf(task.operands[1].type, keyHeads);
-  LoopNest::Array source = operand(1);
-  LoopNest::Array target{"%scratch", payload.scratchFloats};
   LoopNest nest;
   std::string batch = nest.affine(cat("d0 floordiv ", keyHeads), {"%chunk"});
   std::string head = nest.affine(cat("d0 mod ", keyHeads), {"%chunk"});
-  std::string type = vectorType(lanes);
   int64_t panelLanes = keyRow * lanes;
-
-  auto transpose = [&](const std::vector<std::string> &loaded) {
-    std::vector<std::string> v = loaded;
-    for (int64_t bit = 1; bit < lanes; bit *= 2)
-      for (int64_t r = 0; r < lanes; ++r) {
-        if (r & bit)
-          continue;
-        std::vector<int64_t> low, high;
-        for (int64_t c = 0; c < lanes; ++c) {
-          low.push_back(c & bit ? lanes + c - bit : c);
-          high.push_back(c & bit ? lanes + c : c + bit);
-        }
-        std::string a = v[size_t(r)], b = v[size_t(r | bit)];
-        std::string x = nest.fresh("t"), y = nest.fresh("t");
-        nest.raw(cat("    ", x, " = vector.shuffle ", a, ", ", b, " [",
-                     join(low, ", "), "] : ", type, ", ", type, "\n    ", y,
-                     " = vector.shuffle ", a, ", ", b, " [", join(high, ", "),
-                     "] : ", type, ", ", type, "\n"));
-        v[size_t(r)] = x;
-        v[size_t(r | bit)] = y;
-      }
-    return v;
+  PanelCopy panel{.source = operand(1),
+                  .target = {"%scratch", payload.scratchFloats},
+                  .depthStride = 1,
+                  .columnStride = s.position,
+                  .depth = depth,
+                  .vectors = keyRow,
+                  .lanes = lanes};
+  auto panelAt = [&](const std::string &p, int64_t columns) {
+    panel.columns = columns;
+    panel.sourceAt = nest.index(
+        0, {{batch, s.batch}, {head, s.head}, {p, panelLanes * s.position}});
+    panel.targetAt = nest.index(
+        0, {{"%chunk", paddedKeys * depth}, {p, panelLanes * depth}});
+    packPanel(nest, panel);
   };
-  // n = first key of a block; whole blocks in a loop, the last one with zeros.
-  auto blockAt = [&](const std::string &n, int64_t present) {
-    std::string d = nest.open("d", 0, depth, lanes);
-    std::vector<std::string> loaded;
-    std::string zero = nest.constant(0.0f, lanes);
-    std::string from = nest.index(
-        0, {{batch, s.batch}, {head, s.head}, {n, s.position}, {d, 1}});
-    for (int64_t r = 0; r < lanes; ++r)
-      loaded.push_back(r < present
-                           ? nest.load(source,
-                                       nest.index(r * s.position, {{from, 1}}),
-                                       lanes)
-                           : zero);
-    std::vector<std::string> turned = transpose(loaded);
-    std::string to =
-        nest.affine(cat("d0 * ", paddedKeys * depth, " + (d1 floordiv ",
-                        panelLanes, ") * ", depth * panelLanes, " + d1 mod ",
-                        panelLanes, " + d2 * ", panelLanes),
-                    {"%chunk", n, d});
-    for (int64_t r = 0; r < lanes; ++r)
-      nest.store(turned[size_t(r)], target,
-                 nest.index(r * panelLanes, {{to, 1}}), lanes);
-    nest.close();
-  };
-  int64_t whole = keys / lanes * lanes;
-  if (whole) {
-    std::string n = nest.open("n", 0, whole, lanes);
-    blockAt(n, lanes);
+  if (int64_t whole = keys / panelLanes) {
+    panelAt(nest.open("p", whole), panelLanes);
     nest.close();
   }
-  for (int64_t n = whole; n < paddedKeys; n += lanes)
-    blockAt(nest.index(n, {}), std::max<int64_t>(0, keys - n));
+  if (int64_t rest = keys % panelLanes)
+    panelAt(nest.index(keys / panelLanes, {}), rest);
   Stage stage;
   stage.name = "s0";
   stage.chunks = batches * keyHeads;
