@@ -42,7 +42,7 @@ ConvCase &ConvCase::residual() {
 Task ConvCase::task() const {
   Task task;
   task.kind = depthwise ? TaskKind::Depthwise : TaskKind::Conv;
-  task.groups = depthwise ? c : 1;
+  task.groups = depthwise ? c : groups;
   Window window{k, stride, dilation, pad, pad};
   task.windows = {window, window};
   int64_t oh = window.outputExtent(h), ow = window.outputExtent(w);
@@ -52,7 +52,7 @@ Task ConvCase::task() const {
     input.channelStride = 0;
   }
   task.operands = {{Role::Input, input, false},
-                   {Role::Weight, plain({f, depthwise ? 1 : c, k, k}), true},
+                   {Role::Weight, plain({f, c / task.groups, k, k}), true},
                    {Role::Bias, plain({f}), true}};
   if (hasScale)
     task.operands.push_back({Role::InputScale, plain({n, c, 1, 1}), false});

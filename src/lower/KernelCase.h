@@ -15,7 +15,7 @@ namespace tlm {
 
 struct ConvCase {
   int64_t n = 1, c = 1, f = 1, h = 1, w = 1, k = 1, stride = 1, pad = 0,
-          dilation = 1;
+          dilation = 1, groups = 1;
   bool depthwise = false, nchwInput = false;
   int64_t outBorder = 0;
   Task built = {};

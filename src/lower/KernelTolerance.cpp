@@ -23,7 +23,7 @@ static double rounding(double exact) {
 
 static bool usesWinograd(const Kernel &kernel) {
   for (const std::optional<Packing> &packing : kernel.packings)
-    if (packing && packing->transform != WeightTransform::None)
+    if (packing && packing->transform == WeightTransform::Winograd4x4_3x3)
       return true;
   return false;
 }

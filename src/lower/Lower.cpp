@@ -12,6 +12,7 @@ static TemplateFunction templateFor(const Task &task, Algorithm algorithm) {
   case TaskKind::Conv:
     return algorithm == Algorithm::Direct ? convTemplate : winogradTemplate;
   case TaskKind::MatMul:
+  case TaskKind::BatchMatMul:
     return convTemplate;
   case TaskKind::Depthwise:
   case TaskKind::MaxPool:
@@ -31,7 +32,6 @@ static TemplateFunction templateFor(const Task &task, Algorithm algorithm) {
     return normalizeTemplate;
   case TaskKind::Attention:
     return attentionTemplate;
-  case TaskKind::BatchMatMul:
   case TaskKind::Concat:
     return plainTemplate;
   }

@@ -2,12 +2,36 @@
 
 using namespace tlm;
 
-// Image, row and pixel strides of a pixel-major buffer.
-static std::vector<int64_t> pixelStrides(const BufferType &type) {
+// Image, row and pixel strides of a pixel-major buffer, 0 where it broadcasts
+// to the output.
+std::vector<int64_t>
+ContractionShape::pixelStrides(const BufferType &type) const {
   std::vector<int64_t> strides = type.strides();
+  for (size_t i = 0; i < strides.size(); ++i)
+    if (type.dims[i] == 1 && i < outputDims.size() && outputDims[i] != 1)
+      strides[i] = 0;
   if (type.dims.size() == 2)
     return {0, 0, strides[0]};
+  if (type.dims.size() == 3)
+    return {strides[0], 0, strides[1]};
   return {strides[0], strides[2], strides[3]};
+}
+
+int64_t ContractionShape::depth() const {
+  int64_t product = 1;
+  for (const ReductionDim &dim : reductions)
+    product *= dim.extent;
+  return product;
+}
+
+int64_t ContractionShape::panelRoom(const Task &task) const {
+  if (groups > 1)
+    return groupFilters;
+  for (const Operand &operand : task.operands)
+    if (operand.role == Role::Extra && !operand.isConstant &&
+        !isScalar(operand) && channelAxis(operand) >= 0)
+      return filters;
+  return outputFilters;
 }
 
 int ContractionShape::channelAxis(const Operand &operand) const {
@@ -24,9 +48,10 @@ int ContractionShape::channelAxis(const Operand &operand) const {
     return -1;
   if (operand.role == Role::Bias)
     return axis;
-  int channel = operand.type.dims.size() == 4   ? 1
-                : operand.type.dims.size() == 3 ? 0
-                                                : int(dims.size()) - 1;
+  bool isImage = outputDims.size() == 4;
+  int channel = isImage && dims.size() == 4   ? 1
+                : isImage && dims.size() == 3 ? 0
+                                              : int(dims.size()) - 1;
   if (channel != axis)
     return -1;
   // A run-time matrix of one row is an activation, not a per-channel vector,
@@ -51,45 +76,89 @@ ContractionShape::activationStrides(const BufferType &type) const {
   return strides;
 }
 
-Result<ContractionShape> ContractionShape::of(const Task &task) {
-  ContractionShape shape;
-  const Operand &input = *task.find(Role::Input);
-  const Operand &weight = *task.find(Role::Weight);
-  const BufferType &in = input.type;
+bool ContractionShape::spansFilters(const BufferType &type) const {
+  size_t axis = type.dims.size() == 4 ? 1 : type.dims.size() - 1;
+  return type.dims[axis] != 1;
+}
+
+// MatMul and BatchMatMul: a batch is an image, a row is a pixel.
+ContractionShape ContractionShape::ofMatrices(const Task &task,
+                                              ContractionShape shape) {
+  const BufferType &in = task.operands[0].type;
   const BufferType &out = task.output().type;
-  if (!weight.isConstant)
-    return makeError("contraction: weights are not constant");
-  if (task.groups != 1)
-    return makeError("contraction: grouped convolution");
-
-  std::vector<int64_t> inStrides = in.strides();
-  std::vector<int64_t> outPixels = pixelStrides(out);
-  std::vector<const BufferType *> activations = {&out};
-
-  if (task.kind == TaskKind::MatMul) {
-    shape.width = in.dims[0];
-    shape.inputStrides = {0, 0, inStrides[0]};
-    shape.filters = out.dims[1];
-    shape.outputFilters = out.dims[1];
-    shape.weightFilterAxis = task.transposedWeight ? 0 : 1;
-    shape.reductions.push_back(
-        {in.dims[1], 1, {{task.transposedWeight ? 1 : 0, in.dims[1], 1}}});
-    shape.outputStrides = outPixels;
-    shape.inputOrigin = in.origin();
-    shape.outputOrigin = out.origin();
-    return shape;
+  const Operand &weight = task.operands[size_t(shape.weight)];
+  size_t rank = out.dims.size();
+  int64_t depth = in.dims[rank - 1];
+  shape.filters = shape.outputFilters = shape.groupFilters = out.dims[rank - 1];
+  shape.width = out.dims[rank - 2];
+  shape.images = rank == 3 ? out.dims[0] : 1;
+  shape.inputOrigin = in.origin();
+  shape.outputOrigin = out.origin();
+  shape.inputStrides = {0, 0, depth};
+  if (shape.images > 1 && in.dims[0] > 1)
+    shape.inputStrides[0] = in.strides()[0];
+  shape.outputStrides = {rank == 3 ? out.strides()[0] : 0, 0, shape.filters};
+  int32_t depthAxis = int32_t(rank) - (task.transposedWeight ? 1 : 2);
+  shape.weightFilterAxis = int32_t(rank) - (task.transposedWeight ? 2 : 1);
+  shape.reductions.push_back({depth, 1, {{depthAxis, depth, 1}}});
+  shape.weightPerImage = rank == 3 && weight.type.dims[0] > 1;
+  if (!weight.isConstant) {
+    std::vector<int64_t> strides = weight.type.strides();
+    shape.weightStrides = {shape.weightPerImage ? strides[0] : 0,
+                           strides[size_t(depthAxis)],
+                           strides[size_t(shape.weightFilterAxis)]};
   }
+  // Batches that share the right operand are more rows.
+  bool merges = !shape.weightPerImage && shape.images > 1 && in.dims[0] > 1;
+  for (const Operand &operand : task.operands)
+    if (operand.role == Role::Extra && !shape.isScalar(operand) &&
+        shape.channelAxis(operand) < 0) {
+      std::vector<int64_t> strides = shape.pixelStrides(operand.type);
+      merges &= strides[0] == shape.width * strides[2];
+    }
+  if (merges) {
+    shape.mergedImages = true;
+    shape.width *= shape.images;
+    shape.images = 1;
+    shape.inputStrides[0] = shape.outputStrides[0] = 0;
+  }
+  return shape;
+}
+
+Result<ContractionShape> ContractionShape::of(const Task &task,
+                                              int64_t joinedGroups) {
+  ContractionShape shape;
+  const BufferType &in = task.find(Role::Input)->type;
+  const BufferType &out = task.output().type;
+  shape.outputDims = out.dims;
+  shape.weight =
+      task.kind == TaskKind::BatchMatMul ? 1 : task.indexOf(Role::Weight);
+  if (task.kind != TaskKind::Conv && in.dims.back() == 1)
+    return makeError("contraction: nothing to reduce");
+  if (task.kind != TaskKind::Conv)
+    return ofMatrices(task, std::move(shape));
+  if (!task.operands[size_t(shape.weight)].isConstant)
+    return makeError("contraction: convolution weights are not constant");
+  if (task.groups % joinedGroups)
+    return makeError("contraction: joined_groups does not divide the groups");
 
   if (out.layout != Layout::Nhwc)
     return makeError("contraction: output is not nhwc");
+  std::vector<int64_t> inStrides = in.strides();
+  std::vector<int64_t> outPixels = shape.pixelStrides(out);
   const Window &wh = task.windows[0], &ww = task.windows[1];
   shape.images = out.dims[0];
   shape.height = out.dims[2];
   shape.width = out.dims[3];
   shape.filters = out.dims[1];
   shape.outputFilters = out.channelStride;
+  shape.joinedGroups = joinedGroups;
+  shape.groups = task.groups / joinedGroups;
+  shape.groupFilters = shape.filters / shape.groups;
+  int64_t channels = in.dims[1] / shape.groups;
   int64_t rowStride = inStrides[2], pixelStride = inStrides[3],
           channelStride = inStrides[1];
+  shape.groupInputStride = channels * channelStride;
   shape.inputOrigin =
       in.origin() - wh.padBegin * rowStride - ww.padBegin * pixelStride;
   shape.outputOrigin = out.origin();
@@ -100,7 +169,7 @@ Result<ContractionShape> ContractionShape::of(const Task &task) {
   // Reductions, then the pairs that are contiguous merged.
   ReductionDim kh{wh.kernel, wh.dilation * rowStride, {{2, wh.kernel, 1}}};
   ReductionDim kw{ww.kernel, ww.dilation * pixelStride, {{3, ww.kernel, 1}}};
-  ReductionDim c{in.dims[1], channelStride, {{1, in.dims[1], 1}}};
+  ReductionDim c{channels, channelStride, {{1, channels, 1}}};
   std::vector<ReductionDim> dims = in.layout == Layout::Nhwc
                                        ? std::vector<ReductionDim>{kh, kw, c}
                                        : std::vector<ReductionDim>{c, kh, kw};
@@ -122,6 +191,7 @@ Result<ContractionShape> ContractionShape::of(const Task &task) {
   if (shape.reductions.empty())
     return makeError("contraction: nothing to reduce");
 
+  std::vector<const BufferType *> activations = {&out};
   // Merge pixel loops when every activation allows it.
   for (const Operand &operand : task.operands)
     if (operand.role == Role::Extra && !shape.isScalar(operand) &&
@@ -136,7 +206,7 @@ Result<ContractionShape> ContractionShape::of(const Task &task) {
         extent * shape.inputStrides[size_t(outer) + 1])
       return false;
     for (const BufferType *type : activations) {
-      std::vector<int64_t> strides = pixelStrides(*type);
+      std::vector<int64_t> strides = shape.pixelStrides(*type);
       if (strides[size_t(outer)] != extent * strides[size_t(outer) + 1])
         return false;
     }

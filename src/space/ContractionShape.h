@@ -1,9 +1,14 @@
 //===- ContractionShape.h - a convolution seen as a contraction -*- C++ -*-===//
 //
-// Loops and strides of the contraction that a Conv or MatMul task is (see
-// ConvTemplate.cpp). Neighbouring loops are merged where the memory allows: the
-// three pixel loops of a borderless 1x1 convolution become one, and (kw, c) of
-// an NHWC window are contiguous, so they are one reduction.
+// Loops and strides of the contraction that a Conv, MatMul or BatchMatMul task
+// is (see ConvTemplate.cpp). Neighbouring loops are merged where the memory
+// allows: the three pixel loops of a borderless 1x1 convolution become one, and
+// (kw, c) of an NHWC window are contiguous, so they are one reduction.
+//
+// A batch is an image with weights of its own. A grouped convolution is one
+// contraction a group; narrow groups may be joined: the filters of
+// `joinedGroups` groups then read the channels of all of them, through weights
+// that are zero off the diagonal of blocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,23 +37,45 @@ struct ContractionShape {
   std::vector<int64_t> inputStrides;  ///< of image, row, pixel steps
   std::vector<int64_t> outputStrides; ///< the same for the output
   int64_t inputOrigin = 0, outputOrigin = 0;
-  int64_t filters = 0;       ///< F
-  int64_t outputFilters = 0; ///< lanes the output has room for
+  int64_t filters = 0;          ///< F
+  int64_t outputFilters = 0;    ///< lanes the output has room for
+  int64_t groups = 1;           ///< after joining
+  int64_t groupFilters = 0;     ///< F / groups
+  int64_t groupInputStride = 0; ///< between the channels of groups
+  int64_t joinedGroups = 1;     ///< of the task's groups in one of these
+  int weight = 0;               ///< index of the right operand
   int32_t weightFilterAxis = 0;
+  bool weightPerImage = false; ///< its axis 0 is the image
+  /// Of a right operand computed at run time: image, depth and filter steps.
+  std::vector<int64_t> weightStrides;
   std::vector<ReductionDim> reductions;
+
+  int64_t depth() const;
+  /// Filters of a group that whole panels may cover: the lanes behind the
+  /// filters of an NHWC output belong to it, those behind a group, a row of a
+  /// matrix or a vector computed at run time do not.
+  int64_t panelRoom(const Task &task) const;
+  int64_t pixels() const { return images * height * width; }
 
   /// Axis of the channel when `operand` holds one value a channel, else -1.
   int channelAxis(const Operand &operand) const;
   bool isScalar(const Operand &operand) const;
-  /// Image, row and pixel strides of a buffer shaped as the output, under the
-  /// same merging.
+  /// Image, row and pixel strides of a buffer that broadcasts to the output,
+  /// under the same merging.
   std::vector<int64_t> activationStrides(const BufferType &type) const;
+  /// Whether such a buffer has a value a filter.
+  bool spansFilters(const BufferType &type) const;
 
-  /// Rejects what the contraction does not cover: groups, an output in NCHW,
-  /// an empty reduction.
-  static Result<ContractionShape> of(const Task &task);
+  /// Rejects what the contraction does not cover: convolution weights computed
+  /// at run time, an output in NCHW, an empty reduction.
+  static Result<ContractionShape> of(const Task &task,
+                                     int64_t joinedGroups = 1);
 
 private:
+  static ContractionShape ofMatrices(const Task &task, ContractionShape shape);
+  std::vector<int64_t> pixelStrides(const BufferType &type) const;
+
+  std::vector<int64_t> outputDims;
   bool mergedRows = false, mergedImages = false;
 };
 

@@ -101,6 +101,8 @@ static bool isHeavy(const Task &task) {
 namespace {
 struct RegisterTile {
   int64_t row = 1, width = 1;
+  /// Of a reduction step, over all pixels of a line and a vector of filters.
+  double cycles = 4;
 };
 } // namespace
 
@@ -109,7 +111,7 @@ static RegisterTile pickRegisterTile(int64_t width, int64_t vectors,
                                      const Target &target) {
   // One pixel: only filters fill the pipeline.
   if (width == 1)
-    return {largestDivisor(vectors, 8), 1};
+    return {largestDivisor(vectors, 8), 1, 4};
   int64_t accumulators = target.vectorRegisters >= 32 ? 16 : 12;
   // Rows a multiple of 2 KiB apart fall into few L1 sets.
   int64_t mostRows = pixelStrideFloats * 4 % 2048 == 0 ? 8 : 16;
@@ -127,37 +129,85 @@ static RegisterTile pickRegisterTile(int64_t width, int64_t vectors,
           width, w, row, inL1 ? 0.0 : double(target.vectorBits) / 8.0 / 32.0);
       if (cycles < bestCycles * 0.995) {
         bestCycles = cycles;
-        best = {row, w};
+        best = {row, w, cycles};
       }
     }
   }
   return best;
 }
 
+static RegisterTile pickRegisterTile(const ContractionShape &shape,
+                                     const Target &target) {
+  int64_t lanes = target.vectorFloats();
+  return pickRegisterTile(shape.width, (shape.groupFilters + lanes - 1) / lanes,
+                          double(shape.depth()), shape.inputStrides[2], target);
+}
+
+// Cycles of a line of pixels of all groups: the products, loops around the
+// innermost one, sums through the epilogue, once more for ragged panels.
+static double lineCycles(const ContractionShape &shape, const Target &target) {
+  int64_t lanes = target.vectorFloats();
+  RegisterTile tile = pickRegisterTile(shape, target);
+  double vectors = double((shape.groupFilters + lanes - 1) / lanes);
+  double outer = double(shape.depth()) / double(shape.reductions.back().extent);
+  double tiles = double((shape.width + tile.width - 1) / tile.width) * vectors /
+                 double(tile.row);
+  double perSum = shape.groupFilters % lanes ? 4 : 2;
+  return double(shape.groups) *
+         (tile.cycles * vectors * double(shape.depth()) + 4 * outer * tiles +
+          perSum * vectors * double(shape.width));
+}
+
+// Narrow groups waste lanes, joined ones multiply by zeros: the cheaper one.
+static Result<ContractionShape> pickShape(const Task &task,
+                                          const Target &target) {
+  Result<ContractionShape> best = ContractionShape::of(task);
+  if (task.kind != TaskKind::Conv || task.groups == 1)
+    return best;
+  int64_t filters = task.output().type.dims[1] / task.groups;
+  for (int64_t joined : divisors(task.groups)) {
+    if (joined == 1 || joined * filters > 4 * target.vectorFloats())
+      continue;
+    Result<ContractionShape> shape = ContractionShape::of(task, joined);
+    if (shape && (!best || lineCycles(*shape, target) <
+                               0.98 * lineCycles(*best, target)))
+      best = std::move(shape);
+  }
+  return best;
+}
+
+// Whether a stage should pack the right operand: read in place, its rows fall
+// into few cache sets or pages, which many rows of the left one pay for.
+static bool packsRightOperand(const ContractionShape &shape) {
+  if (shape.weightStrides[2] != 1)
+    return true;
+  return shape.width >= 32 && shape.weightStrides[1] >= 1024;
+}
+
 static bool scheduleDirect(const Task &task, const Target &target,
                            const ContractionShape &shape, Schedule &schedule) {
   int64_t lanes = target.vectorFloats();
-  int64_t vectors = (shape.filters + lanes - 1) / lanes;
-  // Whole vectors are read from run-time operands of the epilogue.
+  int64_t vectors = (shape.groupFilters + lanes - 1) / lanes;
+  // The lanes behind C of an NHWC constant are not stored.
   for (const Operand &operand : task.operands)
-    if (operand.role == Role::Extra && !shape.isScalar(operand)) {
-      bool perChannel = shape.channelAxis(operand) >= 0;
-      if (!operand.isConstant &&
-          (perChannel ? shape.filters : shape.outputFilters) % lanes)
-        return false;
-      if (operand.isConstant && !perChannel)
-        return false;
-    }
+    if (operand.role == Role::Extra && operand.isConstant &&
+        operand.type.layout == Layout::Nhwc && !shape.isScalar(operand) &&
+        shape.channelAxis(operand) < 0)
+      return false;
+  bool scaled = task.find(Role::InputScale) != nullptr;
+  if (scaled && shape.groups > 1)
+    return false;
+  // Few rows do not pay for transposing the right operand.
+  bool packs = !shape.weightStrides.empty() && packsRightOperand(shape);
+  if (packs && shape.weightStrides[2] != 1 && shape.width < 4)
+    return false;
   bool byHeight = shape.height > 1;
   int64_t rows = byHeight ? shape.height : shape.width;
-  double depth = 1;
-  for (const ReductionDim &dim : shape.reductions)
-    depth *= double(dim.extent);
-  RegisterTile tile = pickRegisterTile(shape.width, vectors, depth,
-                                       shape.inputStrides[2], target);
+  double depth = double(shape.depth());
+  RegisterTile tile = pickRegisterTile(shape, target);
   // A ragged last panel is a stage of its own.
-  int64_t panels =
-      std::max<int64_t>(1, shape.outputFilters / (tile.row * lanes));
+  int64_t room = shape.panelRoom(task);
+  int64_t panels = std::max<int64_t>(1, room / (tile.row * lanes));
 
   double inputBytes = double(task.find(Role::Input)->type.sizeBytes());
   double time = estimateMicroseconds(task, target);
@@ -174,16 +224,24 @@ static bool scheduleDirect(const Task &task, const Target &target,
     leastRows = int64_t(inputBytes / double(shape.images) /
                         double(target.l2Bytes / 2)) +
                 1;
+  // Ragged columns pass through a quarter of L2.
+  if (room % (tile.row * lanes)) {
+    double sumBytes =
+        4.0 * double(tile.row * lanes) * double(shape.height * shape.width);
+    leastRows =
+        std::max(leastRows, int64_t(sumBytes / double(target.l2Bytes / 4)) + 1);
+  }
   // Merged pixels are cut between register tiles only.
   int64_t units = rows;
   if (!byHeight) {
     int64_t tiles = (rows + tile.width - 1) / tile.width;
     units = rows % tiles == 0 ? tiles : largestDivisor(rows, tiles / 4);
   }
-  int64_t rowWorkers = shape.images >= workers || !cutRows ? 1 : workers;
+  int64_t rowWorkers =
+      shape.images * shape.groups >= 4 * workers || !cutRows ? 1 : workers;
   int64_t rowChunks = pickChunks(units, rowWorkers, leastRows, time);
   int64_t panelChunks = 1;
-  if (imbalance(rowChunks * shape.images, workers) > 1.1) {
+  if (imbalance(rowChunks * shape.images * shape.groups, workers) > 1.1) {
     rowChunks = pickChunks(units, 1, leastRows, time);
     panelChunks = pickChunks(panels, workers, 1, time);
   }
@@ -196,7 +254,12 @@ static bool scheduleDirect(const Task &task, const Target &target,
   schedule.set(Decision::EpiloguePlace, "",
                int64_t(isHeavy(task) ? EpiloguePlace::RowLoop
                                      : EpiloguePlace::RegisterTile));
-  if (task.find(Role::InputScale)) {
+  if (shape.joinedGroups > 1)
+    schedule.set(Decision::JoinedGroups, "", shape.joinedGroups);
+  if (!shape.weightStrides.empty())
+    schedule.set(Decision::Prologue, "",
+                 int64_t(packs ? Prologue::PackWeights : Prologue::None));
+  if (scaled) {
     int64_t pixels = shape.images * shape.height * shape.width;
     bool scaleWeights = shape.images == 1 &&
                         task.find(Role::Input)->type.dims[0] == 1 &&
@@ -206,7 +269,9 @@ static bool scheduleDirect(const Task &task, const Target &target,
         Decision::Prologue, "",
         int64_t(scaleWeights ? Prologue::ScaleWeights : Prologue::ScaleInput));
   }
-  schedule.set(Decision::Prefetch, "", int64_t(Prefetch::NextPanel));
+  // The panel of a group stays in L1.
+  if (shape.groups == 1 && shape.weightStrides.empty())
+    schedule.set(Decision::Prefetch, "", int64_t(Prefetch::NextPanel));
   schedule.set(Decision::MaxParallelism, "", workers);
   return true;
 }
@@ -372,10 +437,11 @@ Schedule tlm::defaultSchedule(const Task &task, const Target &target,
   int64_t workers = usefulWorkers(target, estimateMicroseconds(task, target));
   switch (task.kind) {
   case TaskKind::Conv:
-  case TaskKind::MatMul: {
+  case TaskKind::MatMul:
+  case TaskKind::BatchMatMul: {
     if (options.approximate && scheduleWinograd(task, target, schedule))
       return schedule;
-    Result<ContractionShape> shape = ContractionShape::of(task);
+    Result<ContractionShape> shape = pickShape(task, target);
     if (!shape || !scheduleDirect(task, target, *shape, schedule))
       return plainSchedule(task);
     return schedule;

@@ -19,8 +19,13 @@ int64_t Packing::elementCount() const {
 }
 
 std::string Packing::text() const {
-  std::string text =
-      transform == WeightTransform::Winograd4x4_3x3 ? "winograd4x4_3x3 [" : "[";
+  std::string text;
+  if (transform == WeightTransform::Winograd4x4_3x3)
+    text = "winograd4x4_3x3 ";
+  if (transform == WeightTransform::BlockDiagonal)
+    text = "block_diagonal " + std::to_string(blocks) + " of " +
+           std::to_string(blockFilters) + ' ';
+  text += '[';
   for (size_t i = 0; i < sourceDims.size(); ++i)
     text += (i ? "," : "") + std::to_string(sourceDims[i]);
   text += "] ->";
@@ -258,6 +263,22 @@ static void packWinograd(const Packing &packing, const float *source,
   }
 }
 
+static void packBlockDiagonal(const Packing &packing, const float *source,
+                              float *destination) {
+  std::vector<int64_t> dims = packing.sourceDims;
+  int64_t filters = dims[0], floats = 1;
+  for (size_t i = 1; i < dims.size(); ++i)
+    floats *= dims[i];
+  dims[1] *= packing.blocks;
+  std::vector<float> wide(size_t(filters * floats * packing.blocks), 0.0f);
+  for (int64_t f = 0; f < filters; ++f) {
+    int64_t block = f / packing.blockFilters % packing.blocks;
+    std::copy_n(source + f * floats, floats,
+                wide.data() + (f * packing.blocks + block) * floats);
+  }
+  packUntransformed(dims, packing.dims, wide.data(), destination);
+}
+
 void pack(const Packing &packing, const float *source, float *destination) {
   for (const PackDim &dim : packing.dims)
     TLM_CHECK(dim.axis >= 0 && size_t(dim.axis) < packing.sourceDims.size() &&
@@ -269,6 +290,8 @@ void pack(const Packing &packing, const float *source, float *destination) {
                              destination);
   case WeightTransform::Winograd4x4_3x3:
     return packWinograd(packing, source, destination);
+  case WeightTransform::BlockDiagonal:
+    return packBlockDiagonal(packing, source, destination);
   }
 }
 

@@ -14,6 +14,9 @@
 // turns [F,C,3,3] into [F,C,6,6] (G w G^T, see Winograd.h), computed in double;
 // the dims' axes are those of [F,C,6,6] then.
 //
+// BlockDiagonal turns [F,C,...] into [F,blocks*C,...]: filter f keeps its
+// channels in block (f / blockFilters) mod blocks and is zero in the others.
+//
 // Examples, w: [F,C,KH,KW], panels of 32 filters:
 //   direct    {0,F/32,32} {2,KH,1} {3,KW,1} {1,C,1} {0,32,1}
 //   Winograd  {0,F/32,32} {2,6,1} {3,6,1} {1,C,1} {0,2,16} {0,16,1}
@@ -39,12 +42,14 @@ struct PackDim {
 enum class WeightTransform : int32_t {
   None = 0,
   Winograd4x4_3x3 = 1, ///< F(4x4,3x3), Lavin and Gray 2015 (arXiv:1509.09308)
+  BlockDiagonal = 2,   ///< joins neighbouring groups of a convolution
 };
 
 struct Packing {
   WeightTransform transform = WeightTransform::None;
   std::vector<int64_t> sourceDims; ///< before the transform
   std::vector<PackDim> dims;
+  int64_t blocks = 1, blockFilters = 1; ///< BlockDiagonal
 
   int64_t elementCount() const;
   std::string text() const;

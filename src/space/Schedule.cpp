@@ -36,8 +36,8 @@ static std::span<const std::string_view> valueNames(Decision decision) {
       "direct", "winograd_blocked", "winograd_staged", "plain"};
   static constexpr std::string_view kOrders[] = {"panels_outer", "rows_outer"};
   static constexpr std::string_view kPlaces[] = {"register_tile", "row_loop"};
-  static constexpr std::string_view kPrologues[] = {"none", "scale_weights",
-                                                    "scale_input"};
+  static constexpr std::string_view kPrologues[] = {
+      "none", "scale_weights", "scale_input", "pack_weights"};
   static constexpr std::string_view kPrefetches[] = {"none", "next_panel"};
   switch (decision) {
   case Decision::Algorithm:

@@ -56,6 +56,7 @@ enum class Prologue : int32_t {
   None = 0,
   ScaleWeights = 1, ///< a stage multiplies the packed weights
   ScaleInput = 2,   ///< a stage multiplies the input into scratch
+  PackWeights = 3,  ///< a stage packs a right operand computed at run time
 };
 
 enum class Prefetch : int32_t {

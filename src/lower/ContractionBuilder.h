@@ -1,0 +1,88 @@
+//===- ContractionBuilder.h - the stages of a contraction -------*- C++ -*-===//
+//
+// What ConvTemplate.cpp describes, a stage a file:
+//   ConvTemplate      sizes, packed constants, the order of the stages
+//   ContractionScale  scales the input or the weights by a squeeze-excite
+//   vector ContractionStage  the contraction, its bias and its epilogue
+//   ContractionFinish the epilogue of a ragged panel
+//
+// Filters are cut into panels of `row` vectors, group by group. Where a group
+// ends inside a panel, that last panel is computed into the worker's scratch,
+// and only the columns that exist go through the epilogue to the output.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TLM_LOWER_CONTRACTIONBUILDER_H
+#define TLM_LOWER_CONTRACTIONBUILDER_H
+
+#include "lower/LoopNest.h"
+#include "lower/Payload.h"
+#include "lower/Script.h"
+#include "space/ContractionShape.h"
+
+#include <string>
+
+namespace tlm {
+
+class ContractionBuilder {
+public:
+  ContractionBuilder(const TemplateInput &input, ContractionShape shape)
+      : task(input.task), schedule(input.schedule), target(input.target),
+        shape(std::move(shape)), lanes(target.vectorFloats()) {}
+
+  Result<Payload> build();
+
+private:
+  /// Panels of every group that one stage computes.
+  struct Panels {
+    int64_t first = 0, count = 1; ///< within a group
+    int64_t tile = 1;             ///< of a chunk
+    bool ragged = false;          ///< the one panel that a group ends in
+    int64_t chunks() const { return count / tile; }
+  };
+  /// How an epilogue reads an Extra.
+  enum class Access { Scalar, PerFilter, Activation };
+
+  int64_t panelLanes() const { return row * lanes; }
+  Access accessOf(const Operand &operand) const;
+  void packConstants();
+  void packRightOperand(bool whole);
+  void scaleStage(Prologue prologue);
+  void contractionStage(const Panels &run);
+  ViewText weightView(const Panels &run,
+                      const std::vector<int64_t> &depthSizes) const;
+  std::string finishColumns(const Panels &run) const;
+  /// Affine expression of d0 = %chunk: the steps of what a chunk starts at.
+  std::string chunkOffset(const Panels &run, int64_t image, int64_t rowStep,
+                          int64_t group, int64_t panel) const;
+  /// The same in a buffer that holds whole panels, `panelFloats` each, for
+  /// every image or once.
+  std::string panelOffset(const Panels &run, int64_t panelFloats,
+                          bool perImage) const;
+  /// Where a chunk starts in an Extra, and floats behind that argument.
+  std::string extraOffset(const Panels &run, size_t index) const;
+  int64_t floatsOf(size_t index) const;
+  bool byHeight() const { return shape.height > 1; }
+
+  const Task &task;
+  const Schedule &schedule;
+  const Target &target;
+  ContractionShape shape;
+  int64_t lanes;
+  Payload payload;
+
+  int64_t row = 2;         // vectors of a panel
+  int64_t groupPanels = 1; // of a group, the ragged one included
+  int64_t tileW = 7;
+  int64_t chunkRows = 1, rowChunks = 1; // of h, or of w when there is one row
+  // Where the contraction reads.
+  std::string inputArgument, weightArgument;
+  int64_t inputFloats = 0, weightFloats = 0;
+  std::string inputBase;
+  /// Whole panels of a right operand computed at run time are read in place.
+  bool inPlace = false;
+};
+
+} // namespace tlm
+
+#endif // TLM_LOWER_CONTRACTIONBUILDER_H

@@ -1,0 +1,102 @@
+#include "lower/ContractionBuilder.h"
+#include "lower/Text.h"
+
+using namespace tlm;
+
+// Stage "s0" of a squeeze-excite convolution: W'[f1][c][f2][f0] = W * s[c], or
+// A'[pixel][c] = A * s[c], whichever the schedule found smaller.
+void ContractionBuilder::scaleStage(Prologue prologue) {
+  int scaleIndex = task.indexOf(Role::InputScale);
+  int64_t scaleFloats = task.operands[size_t(scaleIndex)].type.elementCount();
+  std::string scale = argumentName(scaleIndex);
+  Stage stage;
+  stage.name = "s0";
+  std::string vector = cat("vector<", lanes, "xf32>");
+  if (prologue == Prologue::ScaleWeights) {
+    // One chunk a panel.
+    int64_t depth = shape.reductions[0].extent;
+    stage.chunks = groupPanels;
+    stage.body = cat(
+        "  %c0 = arith.constant 0 : index\n  %c1 = arith.constant 1 : index\n"
+        "  %depth = arith.constant ",
+        depth,
+        " : index\n"
+        "  scf.for %k = %c0 to %depth step %c1 {\n"
+        "    %s = memref.load ",
+        scale, "[%k] : memref<", scaleFloats,
+        "xf32>\n"
+        "    %v = vector.broadcast %s : f32 to ",
+        vector, "\n");
+    for (int64_t j = 0; j < row; ++j)
+      stage.body +=
+          cat("    %i", j, " = affine.apply affine_map<(d0, d1) -> (d0 * ",
+              depth * row * lanes, " + d1 * ", row * lanes, " + ", j * lanes,
+              ")>(%chunk, %k)\n    %w", j, " = vector.load ", weightArgument,
+              "[%i", j, "] : memref<", weightFloats, "xf32>, ", vector,
+              "\n    %p", j, " = arith.mulf %w", j, ", %v : ", vector,
+              "\n    vector.store %p", j, ", %scratch[%i", j, "] : memref<",
+              payload.scratchFloats, "xf32>, ", vector, "\n");
+    stage.body += "  }\n";
+    weightArgument = "%scratch";
+    weightFloats = payload.scratchFloats;
+  } else {
+    // Rows of pixels; channels are whole vectors (checked by the space).
+    int64_t pixels = shape.height * shape.width * shape.images;
+    int64_t channels = shape.reductions[0].extent;
+    // Images may be merged into one pixel loop; the scale is an image's.
+    const std::vector<int64_t> &dims = task.find(Role::Input)->type.dims;
+    int64_t imagePixels = dims[2] * dims[3];
+    int64_t perChunk = pixels;
+    for (int64_t candidate = 1; candidate <= pixels; ++candidate)
+      if (pixels % candidate == 0 && candidate * channels >= 8192) {
+        perChunk = candidate;
+        break;
+      }
+    stage.chunks = pixels / perChunk;
+    const auto &in = shape.inputStrides;
+    stage.body = cat(
+        "  %c0 = arith.constant 0 : index\n  %c1 = arith.constant 1 : index\n"
+        "  %cl = arith.constant ",
+        lanes,
+        " : index\n"
+        "  %pixels = arith.constant ",
+        perChunk,
+        " : index\n"
+        "  %channels = arith.constant ",
+        channels,
+        " : index\n"
+        "  scf.for %q = %c0 to %pixels step %c1 {\n"
+        "    %p = affine.apply affine_map<(d0, d1) -> (d0 * ",
+        perChunk,
+        " + d1)>(%chunk, %q)\n"
+        "    scf.for %c = %c0 to %channels step %cl {\n"
+        "      %i = affine.apply affine_map<(d0, d1) -> (",
+        shape.inputOrigin, " + (d0 floordiv ", shape.height * shape.width,
+        ") * ", in[0], " + ((d0 floordiv ", shape.width, ") mod ", shape.height,
+        ") * ", in[1], " + (d0 mod ", shape.width, ") * ", in[2],
+        " + d1)>(%p, %c)\n"
+        "      %x = vector.load ",
+        inputArgument, "[%i] : memref<", inputFloats, "xf32>, ", vector,
+        "\n"
+        "      %j = affine.apply affine_map<(d0, d1) -> ((d0 floordiv ",
+        imagePixels, ") * ", channels,
+        " + d1)>(%p, %c)\n"
+        "      %s = vector.load ",
+        scale, "[%j] : memref<", scaleFloats, "xf32>, ", vector,
+        "\n"
+        "      %y = arith.mulf %x, %s : ",
+        vector,
+        "\n"
+        "      %o = affine.apply affine_map<(d0, d1) -> (d0 * ",
+        channels,
+        " + d1)>(%p, %c)\n"
+        "      vector.store %y, %scratch[%o] : memref<",
+        payload.scratchFloats, "xf32>, ", vector, "\n    }\n  }\n");
+    inputArgument = "%scratch";
+    inputFloats = payload.scratchFloats;
+    inputBase = "0";
+    shape.inputStrides = {shape.height * shape.width * channels,
+                          shape.width * channels, channels};
+  }
+  payload.stages.push_back(std::move(stage));
+}

@@ -1,0 +1,201 @@
+//===- ContractionTest.cpp - groups, batches, run-time operands -----------===//
+//
+// Every kernel against the Evaluator, on operands whose sums are exact.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lower/KernelCase.h"
+#include "lower/KernelCheck.h"
+#include "space/ContractionShape.h"
+#include "space/DefaultSchedule.h"
+
+#include <gtest/gtest.h>
+
+using namespace tlm;
+
+namespace {
+
+Target target(int threads = 2) {
+  Target target = hostTarget();
+  target.threads = threads;
+  return target;
+}
+
+void expectRight(const Task &task, const Schedule &schedule) {
+  ASSERT_EQ(task.verify(), "") << task.text();
+  Result<Kernel> kernel = lowerTask(task, schedule, target(), "k");
+  ASSERT_TRUE(kernel) << kernel.error().message << "\n"
+                      << task.text() << schedule.text();
+  Result<LoadedKernel> loaded = LoadedKernel::load(*kernel);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  KernelVerdict verdict = checkKernel(task, *kernel, *loaded);
+  EXPECT_EQ(verdict.wrong, "") << task.text() << schedule.text();
+  EXPECT_GT(verdict.points, 0);
+}
+
+bool isDirect(const Schedule &schedule) {
+  return schedule.get(Decision::Algorithm, "", -1) ==
+         int64_t(Algorithm::Direct);
+}
+
+void expectRight(const Task &task) {
+  Schedule schedule = defaultSchedule(task, target());
+  EXPECT_TRUE(isDirect(schedule)) << task.text();
+  expectRight(task, schedule);
+}
+
+/// Extras have the output's rank; every dim is 1 or the output's.
+struct ProductCase {
+  int64_t batch = 1, m = 1, k = 1, n = 1;
+  bool transposed = false, sharedX = false, sharedY = false, constant = false,
+       matrix = false;
+  std::vector<std::vector<int64_t>> extras = {};
+
+  Task task() const {
+    Task task;
+    task.kind = matrix ? TaskKind::MatMul : TaskKind::BatchMatMul;
+    task.transposedWeight = transposed;
+    auto type = [&](bool shared, int64_t rows, int64_t columns) {
+      BufferType type;
+      type.dims = {shared ? 1 : batch, rows, columns};
+      if (matrix)
+        type.dims.erase(type.dims.begin());
+      return type;
+    };
+    task.operands = {{Role::Input, type(sharedX, m, k), false},
+                     {matrix ? Role::Weight : Role::Input,
+                      transposed ? type(sharedY, n, k) : type(sharedY, k, n),
+                      constant}};
+    PointRef last;
+    for (const std::vector<int64_t> &dims : extras) {
+      BufferType extra;
+      extra.dims = dims;
+      PointRef operand{PointRef::Kind::Operand, int32_t(task.operands.size())};
+      task.operands.push_back({Role::Extra, extra, false});
+      task.points.push_back({Op::Add, {last, operand}, 0, 0});
+      last = {PointRef::Kind::Point, int32_t(task.points.size()) - 1};
+    }
+    task.operands.push_back({Role::Output, type(false, m, n), false});
+    return task;
+  }
+};
+
+} // namespace
+
+TEST(Contraction, GroupsOfAnyWidth) {
+  for (int64_t in : {1, 3, 8, 24})
+    for (int64_t out : {1, 3, 4, 8, 16, 24, 40})
+      expectRight(ConvCase{.c = 4 * in,
+                           .f = 4 * out,
+                           .h = 9,
+                           .w = 7,
+                           .k = 3,
+                           .pad = 1,
+                           .groups = 4}
+                      .relu()
+                      .task());
+}
+
+TEST(Contraction, GroupsWithStridesBordersAndResiduals) {
+  for (int64_t width : {8, 16, 24, 56}) {
+    ConvCase conv{.n = 2,
+                  .c = 3 * width,
+                  .f = 3 * width,
+                  .h = 13,
+                  .w = 15,
+                  .k = 3,
+                  .stride = 2,
+                  .pad = 1,
+                  .groups = 3,
+                  .outBorder = 1};
+    expectRight(conv.task());
+    expectRight(ConvCase(conv).residual().relu().task());
+    expectRight(ConvCase(conv).swish().task());
+    conv = {.c = 6 * width, .f = 6 * width, .h = 8, .w = 8, .groups = 6};
+    expectRight(ConvCase(conv).residual().task());
+  }
+  expectRight(ConvCase{.c = 6,
+                       .f = 40,
+                       .h = 11,
+                       .w = 12,
+                       .k = 3,
+                       .pad = 1,
+                       .groups = 2,
+                       .nchwInput = true}
+                  .task());
+}
+
+TEST(Contraction, JoinedGroupsAgree) {
+  Task task =
+      ConvCase{.c = 64, .f = 64, .h = 9, .w = 10, .k = 3, .pad = 1, .groups = 8}
+          .relu()
+          .task();
+  for (int64_t joined : {1, 2, 4, 8}) {
+    Schedule schedule;
+    schedule.taskKey = task.key();
+    schedule.set(Decision::JoinedGroups, "", joined);
+    schedule.set(Decision::RegisterRow, "f", 1);
+    expectRight(task, schedule);
+  }
+  Schedule schedule;
+  schedule.set(Decision::JoinedGroups, "", 3);
+  EXPECT_FALSE(lowerTask(task, schedule, target(), "k"));
+}
+
+TEST(Contraction, RaggedFiltersWithRunTimeOperands) {
+  for (int64_t n : {5, 16, 50, 100})
+    for (int64_t m : {1, 7, 40}) {
+      expectRight(ProductCase{.m = m,
+                              .k = 20,
+                              .n = n,
+                              .constant = true,
+                              .matrix = true,
+                              .extras = {{m, n}, {1, n}, {m, 1}}}
+                      .task());
+    }
+}
+
+TEST(Contraction, BatchesOfProducts) {
+  for (bool transposed : {false, true})
+    for (bool constant : {false, true})
+      for (auto [m, k, n] : {std::array<int64_t, 3>{5, 37, 21},
+                             {49, 32, 49},
+                             {16, 7, 64},
+                             {33, 64, 130},
+                             {4, 2, 3},
+                             {70, 48, 16}}) {
+        ProductCase product{.batch = 3,
+                            .m = m,
+                            .k = k,
+                            .n = n,
+                            .transposed = transposed,
+                            .constant = constant};
+        expectRight(product.task());
+        product.extras = {
+            {3, m, n}, {1, 1, n}, {1, m, n}, {3, m, 1}, {3, 1, n}};
+        expectRight(product.task());
+        product.extras = {{1, 1, 1}};
+        product.sharedY = true;
+        expectRight(product.task());
+        product.extras = {{1, m, n}};
+        product.sharedX = true;
+        product.sharedY = false;
+        expectRight(product.task());
+      }
+}
+
+TEST(Contraction, RunTimeWeights) {
+  for (bool transposed : {false, true})
+    for (int64_t n : {10, 64, 1040})
+      for (int64_t m : {1, 3, 8, 50}) {
+        Task task = ProductCase{
+            .m = m,
+            .k = 33,
+            .n = n,
+            .transposed = transposed,
+            .matrix = true,
+            .extras = {
+                {m, n}}}.task();
+        expectRight(task, defaultSchedule(task, target()));
+      }
+}
