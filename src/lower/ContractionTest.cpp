@@ -21,9 +21,10 @@ Target target(int threads = 2) {
   return target;
 }
 
-void expectRight(const Task &task, const Schedule &schedule) {
+void expectRight(const Task &task, const Schedule &schedule,
+                 const Target &target = ::target()) {
   ASSERT_EQ(task.verify(), "") << task.text();
-  Result<Kernel> kernel = lowerTask(task, schedule, target(), "k");
+  Result<Kernel> kernel = lowerTask(task, schedule, target, "k");
   ASSERT_TRUE(kernel) << kernel.error().message << "\n"
                       << task.text() << schedule.text();
   Result<LoadedKernel> loaded = LoadedKernel::load(*kernel);
@@ -140,6 +141,30 @@ TEST(Contraction, JoinedGroupsAgree) {
   Schedule schedule;
   schedule.set(Decision::JoinedGroups, "", 3);
   EXPECT_FALSE(lowerTask(task, schedule, target(), "k"));
+}
+
+TEST(Contraction, NarrowerVectors) {
+  Result<Target> narrow = targetFor("x86-64-v3");
+  ASSERT_TRUE(narrow) << narrow.error().message;
+  for (int64_t width : {8, 16, 20, 24}) {
+    Task task = ConvCase{.c = 4 * width,
+                         .f = 4 * width,
+                         .h = 9,
+                         .w = 8,
+                         .k = 3,
+                         .pad = 1,
+                         .groups = 4}
+                    .residual()
+                    .task();
+    expectRight(task, defaultSchedule(task, *narrow), *narrow);
+  }
+  for (bool transposed : {false, true}) {
+    Task task =
+        ProductCase{
+            .batch = 2, .m = 21, .k = 19, .n = 27, .transposed = transposed}
+            .task();
+    expectRight(task, defaultSchedule(task, *narrow), *narrow);
+  }
 }
 
 TEST(Contraction, RaggedFiltersWithRunTimeOperands) {

@@ -125,3 +125,19 @@ TEST(Packing, WinogradPanelsAgreeWithTheDefinition) {
     EXPECT_EQ(fast, plain);
   }
 }
+
+TEST(Packing, BlockDiagonalJoinsGroups) {
+  // Four filters of one channel and two taps, two groups of one filter joined.
+  Packing packing{.transform = WeightTransform::BlockDiagonal,
+                  .sourceDims = {4, 1, 2},
+                  .dims = {{0, 2, 2}, {1, 2}, {2, 2}, {0, 2}},
+                  .blocks = 2,
+                  .blockFilters = 1};
+  std::vector<float> source{1, 2, 3, 4, 5, 6, 7, 8}, packed(16, NAN);
+  pack(packing, source.data(), packed.data());
+  // [pair][channel][tap][filter]
+  EXPECT_EQ(packed, (std::vector<float>{1, 0, 2, 0, 0, 3, 0, 4, //
+                                        5, 0, 6, 0, 0, 7, 0, 8}));
+  EXPECT_EQ(packing.text(),
+            "block_diagonal 2 of 1 [4,1,2] -> d0:2*2 d1:2*1 d2:2*1 d0:2*1");
+}
