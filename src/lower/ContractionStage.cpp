@@ -222,9 +222,11 @@ void ContractionBuilder::contractionStage(const Panels &run) {
   Script script(stage.name);
   auto loopOrder = static_cast<LoopOrder>(
       schedule.get(Decision::LoopOrder, "", int64_t(LoopOrder::PanelsOuter)));
-  std::vector<int64_t> order = loopOrder == LoopOrder::PanelsOuter
-                                   ? std::vector<int64_t>{2, 0, 1, 3, 4}
-                                   : std::vector<int64_t>{0, 2, 1, 3, 4};
+  std::vector<int64_t> order = {2, 0, 1, 3, 4};
+  if (loopOrder == LoopOrder::RowsOuter)
+    order = {0, 2, 1, 3, 4};
+  else if (loopOrder == LoopOrder::PixelsOuter)
+    order = {0, 1, 2, 3, 4};
   bool rowLoop = schedule.get(Decision::EpiloguePlace, "",
                               int64_t(EpiloguePlace::RegisterTile)) ==
                  int64_t(EpiloguePlace::RowLoop);

@@ -74,19 +74,18 @@ std::string PointEmitter::select(const char *predicate, const std::string &x,
   return name;
 }
 
-std::string PointEmitter::exp(const std::string &x) {
-  // Clamped so that the exponent stays in range; 2^-127 is built as 0 and
-  // 2^128 as infinity, which are the right limits.
-  std::string t = select("ogt", constant(-88.029692f), x);
-  t = select("olt", constant(88.722839f), t);
-  // magic + t log2 e holds 127 + round(t log2 e) in its low mantissa bits.
-  std::string log2e = constant(1.44269504f);
+// 2^(t factor) for factor log2 e or its negative, where it is a normal number.
+// `low` is what factor lost in rounding, or 0 to leave it lost (1.9e-8 |t|).
+PointEmitter::Power PointEmitter::power(const std::string &t, float factor,
+                                        float low) {
+  // magic + t factor holds 127 + round(t factor) in its low mantissa bits.
+  std::string by = constant(factor);
   std::string magic = constant(12582912.0f + 127.0f);
-  std::string shifted = fma(t, log2e, magic);
+  std::string shifted = fma(t, by, magic);
   std::string rounded = binary("subf", magic, shifted, "");
-  // The product is not rounded; its constant is, by 1.9e-8.
-  std::string f = fma(t, log2e, rounded);
-  f = fma(t, constant(1.925963033e-8f), f);
+  std::string f = fma(t, by, rounded); // the product is not rounded
+  if (low != 0)
+    f = fma(t, constant(low), f);
   // Chebyshev interpolation of 2^f on [-0.5, 0.5], relative error 2.1e-7.
   std::string p = constant(1.339086336e-3f);
   p = fma(p, f, constant(9.676031918e-3f));
@@ -104,7 +103,16 @@ std::string PointEmitter::exp(const std::string &x) {
               " : ", integerType, "\n");
   text += cat("      ", scale, " = arith.bitcast ", exponent, " : ",
               integerType, " to ", type, "\n");
-  return binary("mulf", p, scale, "");
+  return {p, scale};
+}
+
+std::string PointEmitter::exp(const std::string &x) {
+  // Clamped so that the exponent stays in range; 2^-127 is built as 0 and
+  // 2^128 as infinity, which are the right limits.
+  std::string t = select("ogt", constant(-88.029692f), x);
+  t = select("olt", constant(88.722839f), t);
+  Power power = this->power(t, 1.44269504f, 1.925963033e-8f);
+  return binary("mulf", power.mantissa, power.scale, "");
 }
 
 // 1 / (1 + exp(-x)), and 0 below -40, where it is 4e-18: products of such
@@ -113,12 +121,13 @@ std::string PointEmitter::exp(const std::string &x) {
 // that.
 std::string PointEmitter::sigmoid(const std::string &x) {
   std::string one = constant(1.0f);
-  std::string negated = binary("subf", constant(-0.0f), x, "");
+  Power power =
+      this->power(select("olt", constant(88.029692f), x), -1.44269504f, 0);
   std::string quotient =
-      binary("divf", one, binary("addf", one, exp(negated), ""), "");
+      binary("divf", one, fma(power.mantissa, power.scale, one), "");
   std::string compare = fresh(), name = fresh();
-  text += cat("      ", compare, " = arith.cmpf ogt, ", negated, ", ",
-              constant(40.0f), " : ", type, "\n");
+  text += cat("      ", compare, " = arith.cmpf olt, ", x, ", ",
+              constant(-40.0f), " : ", type, "\n");
   text += cat("      ", name, " = arith.select ", compare, ", ", constant(0.0f),
               ", ", quotient, " : ",
               lanes ? cat("vector<", lanes, "xi1>, ") : "", type, "\n");

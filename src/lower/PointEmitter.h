@@ -56,6 +56,11 @@ private:
   std::string fresh();
   std::string select(const char *predicate, const std::string &x,
                      const std::string &y);
+  /// A power of 2 as the product of two factors.
+  struct Power {
+    std::string mantissa, scale;
+  };
+  Power power(const std::string &t, float factor, float low);
   std::string exp(const std::string &x);
   std::string sigmoid(const std::string &x);
   /// math.<op>; the pipeline turns erf and tanh into polynomials.

@@ -34,7 +34,8 @@ std::string_view nameOf(Decision decision) {
 static std::span<const std::string_view> valueNames(Decision decision) {
   static constexpr std::string_view kAlgorithms[] = {
       "direct", "winograd_blocked", "winograd_staged", "plain"};
-  static constexpr std::string_view kOrders[] = {"panels_outer", "rows_outer"};
+  static constexpr std::string_view kOrders[] = {"panels_outer", "rows_outer",
+                                                 "pixels_outer"};
   static constexpr std::string_view kPlaces[] = {"register_tile", "row_loop"};
   static constexpr std::string_view kPrologues[] = {
       "none", "scale_weights", "scale_input", "pack_weights"};

@@ -45,6 +45,7 @@ enum class Algorithm : int32_t {
 enum class LoopOrder : int32_t {
   PanelsOuter = 0, ///< f,h,w: a weight panel stays in cache
   RowsOuter = 1,   ///< h,f,w
+  PixelsOuter = 2, ///< h,w,f: a register tile of pixels meets all panels
 };
 
 enum class EpiloguePlace : int32_t {
