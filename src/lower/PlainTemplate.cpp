@@ -32,6 +32,7 @@ public:
     case TaskKind::Depthwise:
       return convolution();
     case TaskKind::MatMul:
+    case TaskKind::BatchMatMul:
       return matmul();
     case TaskKind::MaxPool:
     case TaskKind::AveragePool:
@@ -45,8 +46,6 @@ public:
       return concat();
     case TaskKind::Softmax:
       return softmax();
-    case TaskKind::BatchMatMul:
-      return batchMatmul();
     case TaskKind::Compute:   // these have templates of their own, whose loops
     case TaskKind::Normalize: // the graph only makes where they fit
     case TaskKind::Attention:
@@ -122,7 +121,6 @@ private:
 
   Result<Payload> convolution();
   Result<Payload> matmul();
-  Result<Payload> batchMatmul();
   Result<Payload> pool();
   Result<Payload> globalPool();
   Result<Payload> elementwise();
@@ -252,83 +250,52 @@ Result<Payload> PlainBuilder::convolution() {
   return done(out.dims[0] * height);
 }
 
+// MatMul and BatchMatMul; one chunk a row of one batch's result.
 Result<Payload> PlainBuilder::matmul() {
-  const BufferType &in = task.find(Role::Input)->type;
-  const BufferType &out = task.output().type;
-  const Operand &weight = *task.find(Role::Weight);
-  int64_t depth = in.dims[1], columns = out.dims[1];
-  int weightIndex = task.indexOf(Role::Weight);
-  int64_t depthStride = columns, columnStride = 1;
-  if (weight.isConstant) {
+  int weight = task.kind == TaskKind::MatMul ? task.indexOf(Role::Weight) : 1;
+  const BufferType &x = task.operands[0].type;
+  const BufferType &y = task.operands[size_t(weight)].type;
+  const std::vector<int64_t> &out = task.output().type.dims;
+  size_t rank = out.size();
+  int64_t rows = out[rank - 2], columns = out[rank - 1];
+  int64_t depth = x.dims[rank - 1];
+  bool hasBatches = rank == 3;
+  int64_t xBatch = hasBatches && x.dims[0] != 1 ? rows * depth : 0;
+  int64_t yBatch = hasBatches && y.dims[0] != 1 ? columns * depth : 0;
+  bool transposed = task.transposedWeight;
+  if (!hasBatches && task.operands[size_t(weight)].isConstant) {
     Packing packing;
-    packing.sourceDims = weight.type.dims;
-    packing.dims = task.transposedWeight
+    packing.sourceDims = y.dims;
+    packing.dims = transposed
                        ? std::vector<PackDim>{{1, depth, 1}, {0, columns, 1}}
                        : std::vector<PackDim>{{0, depth, 1}, {1, columns, 1}};
-    payload.packings[size_t(weightIndex)] = packing;
-  } else if (task.transposedWeight) {
-    depthStride = 1;
-    columnStride = depth;
+    payload.packings[size_t(weight)] = packing;
+    transposed = false;
   }
-  payload.workerFloats = columns;
-  std::string n = nest.open("n", columns);
-  int bias = task.indexOf(Role::Bias);
-  nest.store(bias >= 0 ? nest.load(array(bias), n) : nest.constant(0.0f),
-             accumulators(), n);
-  nest.close();
-  std::string k = nest.open("k", depth);
-  std::string x =
-      nest.load(array(task.indexOf(Role::Input)),
-                nest.index(in.origin(), {{"%chunk", in.strides()[0]},
-                                         {k, in.strides()[1]}}));
-  std::string j = nest.open("j", columns);
-  std::string w = nest.load(
-      array(weightIndex), nest.index(0, {{k, depthStride}, {j, columnStride}}));
-  std::string old = nest.load(accumulators(), j);
-  std::string p = nest.fresh(), q = nest.fresh();
-  nest.raw(cat("    ", p, " = arith.mulf ", x, ", ", w,
-               " fastmath<contract> : f32\n    ", q, " = arith.addf ", old,
-               ", ", p, " fastmath<contract> : f32\n"));
-  nest.store(q, accumulators(), j);
-  nest.close();
-  nest.close();
-  std::string last = nest.open("n", columns);
-  finish(nest.load(accumulators(), last), {"%chunk", last});
-  nest.close();
-  return done(out.dims[0]);
-}
-
-// One chunk a row of one batch's result.
-Result<Payload> PlainBuilder::batchMatmul() {
-  const BufferType &x = task.operands[0].type, &y = task.operands[1].type;
-  const std::vector<int64_t> &out = task.output().type.dims;
-  int64_t rows = out[1], columns = out[2], depth = x.dims[2];
-  int64_t xBatch = x.dims[0] == 1 ? 0 : rows * depth;
-  int64_t yBatch = y.dims[0] == 1 ? 0 : columns * depth;
-  int64_t depthStride = task.transposedWeight ? 1 : columns;
-  int64_t columnStride = task.transposedWeight ? depth : 1;
   payload.workerFloats = columns;
   std::string b = nest.affine(cat("d0 floordiv ", rows), {"%chunk"});
   std::string m = nest.affine(cat("d0 mod ", rows), {"%chunk"});
   std::string first = nest.open("n", columns);
-  nest.store(nest.constant(0.0f), accumulators(), first);
+  int bias = task.indexOf(Role::Bias);
+  nest.store(bias >= 0 ? nest.load(array(bias), first) : nest.constant(0.0f),
+             accumulators(), first);
   nest.close();
   // The loop along contiguous elements of y is the inner one.
-  bool columnsInside = columnStride == 1;
   std::string outer =
-      columnsInside ? nest.open("k", depth) : nest.open("n", columns);
+      transposed ? nest.open("n", columns) : nest.open("k", depth);
   std::string inner =
-      columnsInside ? nest.open("n", columns) : nest.open("k", depth);
-  const std::string &k = columnsInside ? outer : inner;
-  const std::string &n = columnsInside ? inner : outer;
+      transposed ? nest.open("k", depth) : nest.open("n", columns);
+  const std::string &k = transposed ? inner : outer;
+  const std::string &n = transposed ? outer : inner;
   std::string p =
       nest.load(array(0), nest.index(0, {{b, xBatch}, {m, depth}, {k, 1}}));
-  std::string q = nest.load(
-      array(1),
-      nest.index(0, {{b, yBatch}, {k, depthStride}, {n, columnStride}}));
+  std::string q =
+      nest.load(array(weight), nest.index(0, {{b, yBatch},
+                                              {k, transposed ? 1 : columns},
+                                              {n, transposed ? depth : 1}}));
   std::string old = nest.load(accumulators(), n);
   std::string product = nest.fresh(), sum = nest.fresh();
-  const char *flags = columnsInside ? "contract" : "contract,reassoc";
+  const char *flags = transposed ? "contract,reassoc" : "contract";
   nest.raw(cat("    ", product, " = arith.mulf ", p, ", ", q, " fastmath<",
                flags, "> : f32\n    ", sum, " = arith.addf ", old, ", ",
                product, " fastmath<", flags, "> : f32\n"));
@@ -336,9 +303,12 @@ Result<Payload> PlainBuilder::batchMatmul() {
   nest.close();
   nest.close();
   std::string last = nest.open("n", columns);
-  finish(nest.load(accumulators(), last), {b, m, last});
+  std::vector<std::string> at = {m, last};
+  if (hasBatches)
+    at.insert(at.begin(), b);
+  finish(nest.load(accumulators(), last), at);
   nest.close();
-  return done(out[0] * rows);
+  return done((hasBatches ? out[0] : 1) * rows);
 }
 
 Result<Payload> PlainBuilder::pool() {

@@ -108,13 +108,15 @@ struct RegisterTile {
 
 static RegisterTile pickRegisterTile(int64_t width, int64_t vectors,
                                      double depth, int64_t pixelStrideFloats,
-                                     const Target &target) {
+                                     int64_t rowFloats, const Target &target) {
   // One pixel: only filters fill the pipeline.
   if (width == 1)
     return {largestDivisor(vectors, 8), 1, 4};
   int64_t accumulators = target.vectorRegisters >= 32 ? 16 : 12;
-  // Rows a multiple of 2 KiB apart fall into few L1 sets.
-  int64_t mostRows = pixelStrideFloats * 4 % 2048 == 0 ? 8 : 16;
+  // Rows a multiple of 2 KiB apart fall into few L1 sets, which matters where
+  // more than a few lines of each are read.
+  int64_t mostRows =
+      pixelStrideFloats * 4 % 2048 == 0 && rowFloats > 64 ? 8 : 16;
   RegisterTile best;
   double bestCycles = INFINITY;
   for (int64_t row : {2, 3, 4, 1, 5, 6, 7}) {
@@ -140,7 +142,8 @@ static RegisterTile pickRegisterTile(const ContractionShape &shape,
                                      const Target &target) {
   int64_t lanes = target.vectorFloats();
   return pickRegisterTile(shape.width, (shape.groupFilters + lanes - 1) / lanes,
-                          double(shape.depth()), shape.inputStrides[2], target);
+                          double(shape.depth()), shape.inputStrides[2],
+                          shape.reductions.back().extent, target);
 }
 
 // Cycles of a line of pixels of all groups: the products, loops around the
@@ -199,7 +202,7 @@ static bool scheduleDirect(const Task &task, const Target &target,
     return false;
   // Few rows do not pay for transposing the right operand.
   bool packs = !shape.weightStrides.empty() && packsRightOperand(shape);
-  if (packs && shape.weightStrides[2] != 1 && shape.width < 4)
+  if (packs && shape.weightStrides[2] != 1 && shape.width <= 4)
     return false;
   bool byHeight = shape.height > 1;
   int64_t rows = byHeight ? shape.height : shape.width;
@@ -224,6 +227,15 @@ static bool scheduleDirect(const Task &task, const Target &target,
     leastRows = int64_t(inputBytes / double(shape.images) /
                         double(target.l2Bytes / 2)) +
                 1;
+  // A panel writes a short piece of every row: while those of the next panel
+  // are still in L2, memory sees whole rows.
+  double outputBytes =
+      double(task.output().type.sizeBytes()) / double(shape.images);
+  if (outputBytes > double(target.l2Bytes) && panels > 1 && rows >= 64)
+    leastRows = std::max(
+        leastRows,
+        std::min(int64_t(outputBytes * 6 / double(target.l2Bytes)), rows / 64) +
+            1);
   // Ragged columns pass through a quarter of L2.
   if (room % (tile.row * lanes)) {
     double sumBytes =
