@@ -141,6 +141,15 @@ TEST(Contraction, JoinedGroupsAgree) {
   Schedule schedule;
   schedule.set(Decision::JoinedGroups, "", 3);
   EXPECT_FALSE(lowerTask(task, schedule, target(), "k"));
+  // Thirteen groups in seven pairs: C = 104 has room for 112 lanes.
+  task =
+      ConvCase{
+          .c = 104, .f = 104, .h = 9, .w = 10, .k = 3, .pad = 1, .groups = 13}
+          .residual()
+          .task();
+  EXPECT_EQ(defaultSchedule(task, target()).get(Decision::JoinedGroups, "", 1),
+            2);
+  expectRight(task);
 }
 
 TEST(Contraction, NarrowerVectors) {

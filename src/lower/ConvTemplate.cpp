@@ -183,6 +183,8 @@ Result<Payload> ContractionBuilder::build() {
                    std::min(shape.panelRoom(task) / panelLanes(), groupPanels)};
   Panels ragged{
       .first = whole.count, .count = groupPanels - whole.count, .ragged = true};
+  if (ragged.count && shape.groups * shape.groupFilters != shape.filters)
+    return makeError("joined_groups leaves a last group in a ragged panel");
   whole.tile = schedule.get(Decision::ParallelTile, "f",
                             std::max<int64_t>(1, whole.count));
   if (rows % chunkRows || whole.count % whole.tile)

@@ -76,6 +76,22 @@ ContractionShape::activationStrides(const BufferType &type) const {
   return strides;
 }
 
+bool ContractionShape::hasRoomForLastGroup(const Task &task) const {
+  for (const Operand &operand : task.operands) {
+    const BufferType &type = operand.type;
+    bool isPixels = type.layout == Layout::Nhwc && type.dims.size() == 4;
+    if ((operand.role == Role::Input || operand.role == Role::Output) &&
+        (!isPixels || type.channelStride <
+                          type.dims[1] / task.groups * joinedGroups * groups))
+      return false;
+    if (operand.role == Role::Extra && !operand.isConstant &&
+        !isScalar(operand) &&
+        (!isPixels || type.channelStride < groups * groupFilters))
+      return false;
+  }
+  return true;
+}
+
 bool ContractionShape::spansFilters(const BufferType &type) const {
   size_t axis = type.dims.size() == 4 ? 1 : type.dims.size() - 1;
   return type.dims[axis] != 1;
@@ -139,9 +155,6 @@ Result<ContractionShape> ContractionShape::of(const Task &task,
     return ofMatrices(task, std::move(shape));
   if (!task.operands[size_t(shape.weight)].isConstant)
     return makeError("contraction: convolution weights are not constant");
-  if (task.groups % joinedGroups)
-    return makeError("contraction: joined_groups does not divide the groups");
-
   if (out.layout != Layout::Nhwc)
     return makeError("contraction: output is not nhwc");
   std::vector<int64_t> inStrides = in.strides();
@@ -153,9 +166,11 @@ Result<ContractionShape> ContractionShape::of(const Task &task,
   shape.filters = out.dims[1];
   shape.outputFilters = out.channelStride;
   shape.joinedGroups = joinedGroups;
-  shape.groups = task.groups / joinedGroups;
-  shape.groupFilters = shape.filters / shape.groups;
-  int64_t channels = in.dims[1] / shape.groups;
+  shape.groups = (task.groups + joinedGroups - 1) / joinedGroups;
+  shape.groupFilters = shape.filters / task.groups * joinedGroups;
+  int64_t channels = in.dims[1] / task.groups * joinedGroups;
+  if (task.groups % joinedGroups && !shape.hasRoomForLastGroup(task))
+    return makeError("contraction: joined_groups does not divide the groups");
   int64_t rowStride = inStrides[2], pixelStride = inStrides[3],
           channelStride = inStrides[1];
   shape.groupInputStride = channels * channelStride;

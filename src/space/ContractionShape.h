@@ -8,7 +8,8 @@
 // A batch is an image with weights of its own. A grouped convolution is one
 // contraction a group; narrow groups may be joined: the filters of
 // `joinedGroups` groups then read the channels of all of them, through weights
-// that are zero off the diagonal of blocks.
+// that are zero off the diagonal of blocks. The last ones may lack groups where
+// every operand has lanes behind C in their place: weights are zero there too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +41,7 @@ struct ContractionShape {
   int64_t filters = 0;          ///< F
   int64_t outputFilters = 0;    ///< lanes the output has room for
   int64_t groups = 1;           ///< after joining
-  int64_t groupFilters = 0;     ///< F / groups
+  int64_t groupFilters = 0;     ///< of one of these
   int64_t groupInputStride = 0; ///< between the channels of groups
   int64_t joinedGroups = 1;     ///< of the task's groups in one of these
   int weight = 0;               ///< index of the right operand
@@ -73,6 +74,7 @@ struct ContractionShape {
 
 private:
   static ContractionShape ofMatrices(const Task &task, ContractionShape shape);
+  bool hasRoomForLastGroup(const Task &task) const;
   std::vector<int64_t> pixelStrides(const BufferType &type) const;
 
   std::vector<int64_t> outputDims;

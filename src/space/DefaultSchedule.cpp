@@ -168,8 +168,10 @@ static Result<ContractionShape> pickShape(const Task &task,
   if (task.kind != TaskKind::Conv || task.groups == 1)
     return best;
   int64_t filters = task.output().type.dims[1] / task.groups;
-  for (int64_t joined : divisors(task.groups)) {
-    if (joined == 1 || joined * filters > 4 * target.vectorFloats())
+  int64_t lanes = target.vectorFloats();
+  int64_t most = std::min(task.groups, 4 * lanes / filters);
+  for (int64_t joined = 2; joined <= most; ++joined) {
+    if (task.groups % joined && joined * filters % lanes)
       continue;
     Result<ContractionShape> shape = ContractionShape::of(task, joined);
     if (shape && (!best || lineCycles(*shape, target) <
