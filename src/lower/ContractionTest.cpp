@@ -191,31 +191,42 @@ TEST(Contraction, RaggedFiltersWithRunTimeOperands) {
 
 TEST(Contraction, BatchesOfProducts) {
   for (bool transposed : {false, true})
-    for (bool constant : {false, true})
-      for (auto [m, k, n] : {std::array<int64_t, 3>{5, 37, 21},
-                             {49, 32, 49},
-                             {16, 7, 64},
-                             {33, 64, 130},
-                             {6, 2, 3},
-                             {70, 48, 16}}) {
-        ProductCase product{.batch = 3,
-                            .m = m,
-                            .k = k,
-                            .n = n,
-                            .transposed = transposed,
-                            .constant = constant};
-        expectRight(product.task());
-        product.extras = {
-            {3, m, n}, {1, 1, n}, {1, m, n}, {3, m, 1}, {3, 1, n}};
-        expectRight(product.task());
-        product.extras = {{1, 1, 1}};
-        product.sharedY = true;
-        expectRight(product.task());
-        product.extras = {{1, m, n}};
-        product.sharedX = true;
-        product.sharedY = false;
-        expectRight(product.task());
-      }
+    for (auto [m, k, n] : {std::array<int64_t, 3>{5, 37, 21},
+                           {49, 32, 49},
+                           {16, 7, 64},
+                           {33, 64, 130},
+                           {6, 2, 3},
+                           {70, 48, 16}}) {
+      ProductCase product{
+          .batch = 3, .m = m, .k = k, .n = n, .transposed = transposed};
+      expectRight(product.task());
+      product.extras = {{3, m, n}, {1, 1, n}, {1, m, n}, {3, m, 1}, {3, 1, n}};
+      expectRight(product.task());
+      product.extras = {{1, 1, 1}};
+      product.sharedY = true;
+      expectRight(product.task());
+    }
+}
+
+TEST(Contraction, BatchesOfOneSide) {
+  for (bool transposed : {false, true})
+    for (bool constant : {false, true}) {
+      ProductCase product{.batch = 3,
+                          .m = 9,
+                          .k = 20,
+                          .n = 50,
+                          .transposed = transposed,
+                          .constant = constant,
+                          .extras = {{1, 9, 50}}};
+      expectRight(product.task());
+      product.sharedX = true;
+      expectRight(product.task());
+      product.sharedX = false;
+      product.sharedY = true;
+      expectRight(product.task());
+      product.extras = {{3, 9, 1}};
+      expectRight(product.task());
+    }
 }
 
 TEST(Contraction, RunTimeWeights) {

@@ -290,8 +290,10 @@ static bool scheduleDirect(const Task &task, const Target &target,
         Decision::Prologue, "",
         int64_t(scaleWeights ? Prologue::ScaleWeights : Prologue::ScaleInput));
   }
-  // The panel of a group stays in L1.
-  if (shape.groups == 1 && shape.weightStrides.empty())
+  // The panel of a narrow group stays in L1.
+  double panelBytes = 4.0 * depth * double(tile.row * lanes);
+  if (shape.weightStrides.empty() &&
+      (shape.groups == 1 || panelBytes > double(target.l1dBytes)))
     schedule.set(Decision::Prefetch, "", int64_t(Prefetch::NextPanel));
   schedule.set(Decision::MaxParallelism, "", workers);
   return true;
