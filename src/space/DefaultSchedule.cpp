@@ -266,12 +266,12 @@ static bool scheduleDirect(const Task &task, const Target &target,
   schedule.set(Decision::ParallelTile, "f", panels / panelChunks);
   // Whole pixels are written (and a residual read) in the order of memory where
   // the weights are few enough to come from L2 for every register tile.
-  double outputBytes = double(task.output().type.sizeBytes());
-  bool pixelsOuter = weightBytes <= double(target.l2Bytes) / 8 && panels > 1 &&
-                     outputBytes > double(target.l2Bytes) / 2;
-  schedule.set(Decision::LoopOrder, "",
-               int64_t(pixelsOuter ? LoopOrder::PixelsOuter
-                                   : LoopOrder::PanelsOuter));
+  bool pixelsOuter =
+      weightBytes <= double(target.l2Bytes) / 8 && panels > 1 &&
+      outputBytes * double(shape.images) > double(target.l2Bytes) / 2;
+  schedule.set(
+      Decision::LoopOrder, "",
+      int64_t(pixelsOuter ? LoopOrder::PixelsOuter : LoopOrder::PanelsOuter));
   schedule.set(Decision::EpiloguePlace, "",
                int64_t(isHeavy(task) ? EpiloguePlace::RowLoop
                                      : EpiloguePlace::RegisterTile));
