@@ -44,10 +44,14 @@ void ContractionBuilder::contractionStage(const Panels &run) {
   Stage stage;
   stage.name = cat("s", payload.stages.size());
   stage.chunks = shape.images * rowChunks * shape.groups * run.chunks();
-  if (payload.packings[size_t(shape.weight)] && weightArgument != "%scratch" &&
-      schedule.get(Decision::Prefetch, "", int64_t(Prefetch::None)) ==
-          int64_t(Prefetch::NextPanel))
-    stage.streamed = shape.weight;
+  if (schedule.get(Decision::Prefetch, "", int64_t(Prefetch::None)) ==
+      int64_t(Prefetch::NextPanel)) {
+    // Behind the operands stands %scratch, where run-time panels are packed.
+    if (!shape.weightStrides.empty())
+      stage.streamed = inPlace ? -1 : int(task.operands.size());
+    else if (weightArgument != "%scratch")
+      stage.streamed = shape.weight;
+  }
   int64_t tileF = run.tile;
   int64_t h = byHeight() ? chunkRows : 1;
   int64_t w = byHeight() ? shape.width : chunkRows;

@@ -37,7 +37,7 @@ struct Stage {
   std::string body;   ///< its operations, without the return
   std::string script; ///< transform ops over %fn, the function's handle
   int64_t chunks = 1;
-  /// Operand whose panels are prefetched (PrefetchPanels.h), or -1.
+  /// Argument whose panels are prefetched (PrefetchPanels.h), or -1.
   int streamed = -1;
 };
 

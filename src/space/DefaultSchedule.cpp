@@ -292,7 +292,8 @@ static bool scheduleDirect(const Task &task, const Target &target,
   }
   // The panel of a narrow group stays in L1.
   double panelBytes = 4.0 * depth * double(tile.row * lanes);
-  if (shape.weightStrides.empty() &&
+  if ((shape.weightStrides.empty() ||
+       (packs && weightBytes > double(target.l2Bytes))) &&
       (shape.groups == 1 || panelBytes > double(target.l1dBytes)))
     schedule.set(Decision::Prefetch, "", int64_t(Prefetch::NextPanel));
   schedule.set(Decision::MaxParallelism, "", workers);
