@@ -23,7 +23,7 @@ BELOW = {
     "model": ["lang"],
     "lower": ["space", "task"],
     "records": ["lang"],
-    "measure": ["lower", "records"],
+    "measure": ["lower", "records", "runtime"],
     "search": ["measure", "model"],
     "train": ["records", "model"],
     "runtime": [],

@@ -35,13 +35,16 @@ public:
   /// to workers must be equal to.
   void runBackwards(const std::vector<float *> &operands);
 
-private:
-  LoadedKernel() = default;
+  /// Kernel.h, "stage".
   using Entry = void (*)(void *const *, void *, int64_t, int64_t);
   struct StageEntry {
     Entry entry = nullptr;
     int64_t chunks = 0;
   };
+  const std::vector<StageEntry> &stageEntries() const { return stages; }
+
+private:
+  LoadedKernel() = default;
   class Library;
   std::vector<void *> argumentsFor(const std::vector<float *> &operands);
 

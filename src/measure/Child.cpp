@@ -1,0 +1,134 @@
+#include "measure/Child.h"
+
+#include "base/Check.h"
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <fcntl.h>
+#include <new>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace tlm;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+/// What a child that ran out of memory exits with.
+constexpr int kOutOfMemory = 77;
+
+int64_t addressSpaceBytes() {
+  long pages = 0;
+  if (FILE *file = std::fopen("/proc/self/statm", "re")) {
+    if (std::fscanf(file, "%ld", &pages) != 1)
+      pages = 0;
+    std::fclose(file);
+  }
+  return int64_t(pages) * sysconf(_SC_PAGESIZE);
+}
+
+[[noreturn]] void child(const ChildLimits &limits, int out, pid_t parent,
+                        const std::function<void(const SendRecord &)> &body) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent)
+    _exit(1); // it died before that
+  rlimit none = {0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  rlim_t most = rlim_t(addressSpaceBytes() + limits.memoryBytes);
+  rlimit memory = {most, most};
+  setrlimit(RLIMIT_AS, &memory);
+  std::set_new_handler([] { _exit(kOutOfMemory); });
+  // A crash is the candidate's, whoever else handles signals.
+  for (int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTERM, SIGINT})
+    std::signal(number, SIG_DFL);
+  body([out](const void *data, size_t bytes) {
+    const char *at = static_cast<const char *>(data);
+    while (bytes > 0) {
+      ssize_t written = write(out, at, bytes);
+      if (written < 0 && errno == EINTR)
+        continue;
+      if (written <= 0)
+        _exit(1);
+      at += written;
+      bytes -= size_t(written);
+    }
+  });
+  _exit(0);
+}
+
+} // namespace
+
+ChildEnd
+tlm::runInChild(const ChildLimits &limits, size_t recordBytes,
+                const std::function<void(const SendRecord &)> &body,
+                const std::function<void(const void *record)> &onRecord) {
+  int ends[2];
+  TLM_CHECK(pipe2(ends, O_CLOEXEC) == 0) << "pipe2: errno " << errno;
+  std::fflush(nullptr);
+  pid_t parent = getpid(), pid = fork();
+  TLM_CHECK(pid >= 0) << "fork: errno " << errno;
+  if (pid == 0) {
+    close(ends[0]);
+    child(limits, ends[1], parent, body);
+  }
+  setpgid(pid, pid); // whoever comes first
+  close(ends[1]);
+
+  std::vector<char> buffer(recordBytes);
+  size_t filled = 0;
+  bool timedOut = false;
+  auto deadline = [&] {
+    return Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                              std::chrono::duration<double>(limits.seconds));
+  };
+  for (Clock::time_point end = deadline();;) {
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        end - Clock::now());
+    if (left.count() <= 0) {
+      timedOut = true;
+      break;
+    }
+    pollfd waiting = {ends[0], POLLIN, 0};
+    int ready = poll(&waiting, 1, int(left.count()) + 1);
+    if (ready < 0 && errno == EINTR)
+      continue;
+    if (ready == 0)
+      continue;
+    ssize_t got = read(ends[0], buffer.data() + filled, recordBytes - filled);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0)
+      break; // closed: it has ended
+    filled += size_t(got);
+    if (filled == recordBytes) {
+      onRecord(buffer.data());
+      filled = 0;
+      end = deadline();
+    }
+  }
+  close(ends[0]);
+  // The child itself first: when it has ended, its status is kept. What it
+  // started goes with the group.
+  if (timedOut)
+    kill(pid, SIGKILL);
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+    ;
+  kill(-pid, SIGKILL);
+  if (timedOut)
+    return {ChildEnd::Kind::TimedOut, 0};
+  if (WIFSIGNALED(status))
+    return {ChildEnd::Kind::Signal, WTERMSIG(status)};
+  if (WEXITSTATUS(status) == kOutOfMemory)
+    return {ChildEnd::Kind::OutOfMemory, 0};
+  if (WEXITSTATUS(status) != 0)
+    return {ChildEnd::Kind::Exited, WEXITSTATUS(status)};
+  return {ChildEnd::Kind::Finished, 0};
+}

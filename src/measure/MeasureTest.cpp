@@ -1,0 +1,74 @@
+#include "measure/Measure.h"
+
+#include "lower/KernelCase.h"
+#include "space/DefaultSchedule.h"
+
+#include <gtest/gtest.h>
+
+using namespace tlm;
+
+namespace {
+
+Target host(int64_t threads = 1) {
+  Target target = hostTarget();
+  target.threads = threads;
+  return target;
+}
+
+Kernel build(const Task &task, const Target &target) {
+  Result<Kernel> kernel =
+      lowerTask(task, defaultSchedule(task, target), target, "k");
+  EXPECT_TRUE(kernel) << kernel.error().message;
+  return std::move(*kernel);
+}
+
+Task convolution() {
+  return ConvCase{.c = 64, .f = 64, .h = 28, .w = 28, .k = 3, .pad = 1}
+      .relu()
+      .task();
+}
+
+} // namespace
+
+TEST(Measure, TimesAKernelWithOneThreadAndWithTwo) {
+  for (int threads : {1, 2}) {
+    Task task = convolution();
+    Kernel kernel = build(task, host(threads));
+    Measurer measurer({.threads = threads});
+    std::vector<Measurement> results = measurer.measure({{&task, &kernel}});
+    ASSERT_EQ(results.size(), 1u);
+    EXPECT_EQ(results[0].outcome, Outcome::Ok) << results[0].detail;
+    EXPECT_GT(results[0].minMicroseconds, 1);
+    EXPECT_GE(results[0].medianMicroseconds, results[0].minMicroseconds);
+    EXPECT_GE(results[0].samples, 7);
+    EXPECT_GE(results[0].slowdown, 1);
+  }
+}
+
+// Each fault is the outcome of its candidate; the ones around it are measured.
+TEST(Measure, GoesOnAfterFaults) {
+  Task task = convolution(), other = convolution();
+  other.points[0].op = Op::Neg;
+  Kernel good = build(task, host());
+  Kernel unscratched = good, empty = good;
+  unscratched.workerScratchBytes = unscratched.scratchBytes = 0;
+  empty.object.clear();
+  ASSERT_GT(good.workerScratchBytes + good.scratchBytes, 0);
+  Measurer measurer({});
+  std::vector<Measurement> results = measurer.measure({
+      {&task, &good},
+      {&task, &unscratched}, // writes to the null page
+      {&other, &good},       // another task's kernel
+      {&task, &empty},
+      {.task = &task, .kernel = &good, .cutOffMicroseconds = 1e-3},
+      {&task, &good},
+  });
+  ASSERT_EQ(results.size(), 6u);
+  EXPECT_EQ(results[0].outcome, Outcome::Ok) << results[0].detail;
+  EXPECT_EQ(results[1].outcome, Outcome::Crashed);
+  EXPECT_EQ(results[2].outcome, Outcome::WrongValues);
+  EXPECT_NE(results[2].detail.find("expected"), std::string::npos);
+  EXPECT_EQ(results[3].outcome, Outcome::Unloadable);
+  EXPECT_EQ(results[4].outcome, Outcome::CutOff);
+  EXPECT_EQ(results[5].outcome, Outcome::Ok) << results[5].detail;
+}
