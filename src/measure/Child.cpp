@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -81,6 +82,8 @@ tlm::runInChild(const ChildLimits &limits, size_t recordBytes,
   setpgid(pid, pid); // whoever comes first
   close(ends[1]);
 
+  int process = int(syscall(SYS_pidfd_open, pid, 0));
+  TLM_CHECK(process >= 0) << "pidfd_open: errno " << errno;
   std::vector<char> buffer(recordBytes);
   size_t filled = 0;
   bool timedOut = false;
@@ -95,12 +98,13 @@ tlm::runInChild(const ChildLimits &limits, size_t recordBytes,
       timedOut = true;
       break;
     }
-    pollfd waiting = {ends[0], POLLIN, 0};
-    int ready = poll(&waiting, 1, int(left.count()) + 1);
-    if (ready < 0 && errno == EINTR)
+    // The pipe may outlive the child in a process that it started.
+    pollfd waiting[] = {{ends[0], POLLIN, 0}, {process, POLLIN, 0}};
+    int ready = poll(waiting, 2, int(left.count()) + 1);
+    if (ready <= 0)
       continue;
-    if (ready == 0)
-      continue;
+    if (!waiting[0].revents)
+      break;
     ssize_t got = read(ends[0], buffer.data() + filled, recordBytes - filled);
     if (got < 0 && errno == EINTR)
       continue;
@@ -114,6 +118,7 @@ tlm::runInChild(const ChildLimits &limits, size_t recordBytes,
     }
   }
   close(ends[0]);
+  close(process);
   // The child itself first: when it has ended, its status is kept. What it
   // started goes with the group.
   if (timedOut)

@@ -34,7 +34,9 @@ TEST(Measure, TimesAKernelWithOneThreadAndWithTwo) {
   for (int threads : {1, 2}) {
     Task task = convolution();
     Kernel kernel = build(task, host(threads));
-    Measurer measurer({.threads = threads});
+    MeasureOptions options;
+    options.threads = threads;
+    Measurer measurer(options);
     std::vector<Measurement> results = measurer.measure({{&task, &kernel}});
     ASSERT_EQ(results.size(), 1u);
     EXPECT_EQ(results[0].outcome, Outcome::Ok) << results[0].detail;
