@@ -231,8 +231,8 @@ TEST(Contraction, BatchesOfOneSide) {
 
 TEST(Contraction, RunTimeWeights) {
   for (bool transposed : {false, true})
-    for (int64_t n : {10, 64, 1040})
-      for (int64_t m : {1, 4, 8, 50}) {
+    for (int64_t n : {10, 1040})
+      for (int64_t m : {1, 8, 50}) {
         Task task = ProductCase{
             .m = m,
             .k = 33,
@@ -241,6 +241,12 @@ TEST(Contraction, RunTimeWeights) {
             .matrix = true,
             .extras = {
                 {m, n}}}.task();
-        expectRight(task, defaultSchedule(task, target()));
+        Schedule schedule = defaultSchedule(task, target());
+        // Few rows do not pay for the transpose.
+        EXPECT_EQ(isDirect(schedule), !transposed || m > 4);
+        expectRight(task, schedule);
+        expectRight(task, plainSchedule(task));
+        schedule.set(Decision::Prefetch, "", int64_t(Prefetch::NextPanel));
+        expectRight(task, schedule);
       }
 }
