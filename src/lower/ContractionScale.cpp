@@ -44,7 +44,7 @@ void ContractionBuilder::scaleStage(Prologue prologue) {
     int64_t pixels = shape.height * shape.width * shape.images;
     int64_t channels = shape.reductions[0].extent;
     // Images may be merged into one pixel loop; the scale is an image's.
-    const std::vector<int64_t> &dims = task.find(Role::Input)->type.dims;
+    const std::vector<int64_t> &dims = task.output().type.dims;
     int64_t imagePixels = dims[2] * dims[3];
     int64_t perChunk = pixels;
     for (int64_t candidate = 1; candidate <= pixels; ++candidate)

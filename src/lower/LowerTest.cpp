@@ -183,6 +183,15 @@ TEST(Lower, Pools) {
                        .pad = 0}
                   .task(),
               1e-6f);
+  // An identity, but for the stride.
+  expectEqual(PoolCase{.kind = TaskKind::AveragePool,
+                       .c = 32,
+                       .h = 12,
+                       .w = 12,
+                       .k = 1,
+                       .pad = 0}
+                  .task(),
+              0);
   expectEqual(
       PoolCase{.kind = TaskKind::AveragePool, .c = 32, .h = 12, .w = 12}.task(),
       1e-6f);

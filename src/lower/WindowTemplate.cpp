@@ -133,6 +133,10 @@ Result<Payload> tlm::windowTemplate(const TemplateInput &input) {
     if (average)
       accumulator =
           emitter.mul(accumulator, emitter.constant(1.0f / float(taps)));
+    // Canonicalisation would make a copy of an identity.
+    if (taps == 1)
+      accumulator = emitter.fma(accumulator, emitter.constant(1.0f),
+                                emitter.constant(-0.0f));
   }
 
   std::vector<std::string> extras(task.operands.size());
