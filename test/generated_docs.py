@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Generated documents are fresh. Needs no build: docs/onnx-support.md is rendered here
-from src/import/Operators.def; test/lit/operators.test compares it with `tlm ops --markdown`.
+from src/import/Operators.def (test/lit/operators.test compares it with `tlm ops --markdown`),
+docs/space.md from Decisions.def and Limits.def of src/space.
 
 usage: generated_docs.py [--fix]        --fix writes what is stale
 """
@@ -31,7 +32,34 @@ def onnx_support():
         "| operator | opsets | what is taken |", "|---|---|---|", *rows]) + "\n"
 
 
-DOCUMENTS = {"docs/onnx-support.md": onnx_support}
+def rows_of(name, pattern, macro):
+    text = (ROOT / "src/space" / name).read_text()
+    found = re.findall(pattern, text, re.MULTILINE)
+    assert len(found) == len(re.findall(rf"^{macro}\(", text, re.MULTILINE)), f"{name}: unknown form of {macro}"
+    return ["| " + " | ".join(cells) + " |" for cells in found]
+
+
+def space():
+    string = r'"((?:[^"\\]|\\.)*)"'
+    decisions = rows_of("Decisions.def", rf"^TLM_DECISION\((\d+), \w+, {string}\)\s*// (.*)$", "TLM_DECISION")
+    limits = rows_of("Limits.def", rf"^TLM_LIMIT\(\w+, .*?, {string},\s+{string}\)", "TLM_LIMIT")
+    cuts = rows_of("Limits.def", rf"^TLM_CUT\({string},\s+{string}\)", "TLM_CUT")
+    return "\n".join([
+        "# The space of schedules", "",
+        "Written by `test/generated_docs.py` from `src/space/Decisions.def` and `Limits.def`; do not edit.",
+        "`tlm space show model.onnx` lists the decisions of each task and how many schedules it has;",
+        "`tlm space sample` draws some and tries them. Rules: `src/space/rules`.", "",
+        "## Decisions", "",
+        "| id | name | value |", "|---|---|---|", *decisions, "",
+        "## Limits", "",
+        "Every choice within them is offered.", "",
+        "| at most | why |", "|---|---|", *limits, "",
+        "## Not offered", "",
+        "What was measured to be 5 times slower and more, and nothing else.", "",
+        "| what | why |", "|---|---|", *cuts]) + "\n"
+
+
+DOCUMENTS = {"docs/onnx-support.md": onnx_support, "docs/space.md": space}
 
 
 def main():

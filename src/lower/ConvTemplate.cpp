@@ -171,7 +171,7 @@ void ContractionBuilder::packRightOperand(bool whole) {
 }
 
 Result<Payload> ContractionBuilder::build() {
-  int64_t vectors = (shape.panelRoom(task) + lanes - 1) / lanes;
+  int64_t vectors = shape.groupVectors(task, lanes);
   row = schedule.get(Decision::RegisterRow, "f", 2);
   groupPanels = vectors / row;
   if (vectors % row)

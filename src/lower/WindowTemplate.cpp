@@ -192,9 +192,11 @@ Result<Payload> tlm::windowTemplate(const TemplateInput &input) {
     return makeError("register_tile h does not divide its loop");
   auto loopOrder = static_cast<LoopOrder>(
       schedule.get(Decision::LoopOrder, "", int64_t(LoopOrder::PanelsOuter)));
-  std::vector<int64_t> order = loopOrder == LoopOrder::PanelsOuter
-                                   ? std::vector<int64_t>{2, 0, 1, 3}
-                                   : std::vector<int64_t>{0, 2, 1, 3};
+  std::vector<int64_t> order = {2, 0, 1, 3};
+  if (loopOrder == LoopOrder::RowsOuter)
+    order = {0, 2, 1, 3};
+  else if (loopOrder == LoopOrder::PixelsOuter)
+    order = {0, 1, 2, 3};
   BalancedTiles tiles = balancedTiles(width, tileW);
   std::vector<std::string> roots = {script.matchTag("window")};
   std::vector<int64_t> widths = {tiles.size1};

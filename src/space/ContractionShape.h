@@ -56,6 +56,10 @@ struct ContractionShape {
   /// filters of an NHWC output belong to it, those behind a group, a row of a
   /// matrix or a vector computed at run time do not.
   int64_t panelRoom(const Task &task) const;
+  /// Vectors of filters that the panels of a group hold.
+  int64_t groupVectors(const Task &task, int64_t lanes) const {
+    return (panelRoom(task) + lanes - 1) / lanes;
+  }
   int64_t pixels() const { return images * height * width; }
 
   /// Axis of the channel when `operand` holds one value a channel, else -1.

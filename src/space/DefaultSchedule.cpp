@@ -1,20 +1,13 @@
 #include "space/DefaultSchedule.h"
 
 #include "space/ContractionShape.h"
+#include "space/rules/Choices.h"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 using namespace tlm;
-
-static std::vector<int64_t> divisors(int64_t n) {
-  std::vector<int64_t> result;
-  for (int64_t d = 1; d <= n; ++d)
-    if (n % d == 0)
-      result.push_back(d);
-  return result;
-}
 
 static int64_t largestDivisor(int64_t n, int64_t most) {
   int64_t best = 1;
@@ -64,19 +57,25 @@ static int64_t pickChunks(int64_t extent, int64_t workers, int64_t least,
   return best;
 }
 
-// Cycles for one reduction step over all tiles of `width` pixels with `row`
-// vectors of filters a tile, per vector of filters. `weightCycles`: to bring
-// one vector of weights into L1.
+// Accumulators that LLVM's scheduler keeps in registers without a spill.
+static int64_t unspilledAccumulators(const Target &target) {
+  return target.vectorRegisters >= 32 ? 16 : 12;
+}
+
+// Cycles for one reduction step of a tile of `width` pixels with `row` vectors
+// of filters. `weightCycles`: to bring one vector of weights into L1.
+static double tileCycles(int64_t width, int64_t row, double weightCycles) {
+  return std::max({double(row * width) / 2.0, double(row + width) / 2.0, 4.0,
+                   double(row) * weightCycles});
+}
+
+// The same over all tiles of `width` pixels, per vector of filters.
 static double stepCycles(int64_t width, int64_t most, int64_t row,
                          double weightCycles) {
   int64_t tiles = (width + most - 1) / most;
   int64_t size = width / tiles, larger = width % tiles;
-  auto tile = [&](int64_t w) {
-    return std::max({double(row * w) / 2.0, double(row + w) / 2.0, 4.0,
-                     double(row) * weightCycles});
-  };
-  double cycles =
-      double(larger) * tile(size + 1) + double(tiles - larger) * tile(size);
+  double cycles = double(larger) * tileCycles(size + 1, row, weightCycles) +
+                  double(tiles - larger) * tileCycles(size, row, weightCycles);
   return cycles / double(row);
 }
 
@@ -112,7 +111,7 @@ static RegisterTile pickRegisterTile(int64_t width, int64_t vectors,
   // One pixel: only filters fill the pipeline.
   if (width == 1)
     return {largestDivisor(vectors, 8), 1, 4};
-  int64_t accumulators = target.vectorRegisters >= 32 ? 16 : 12;
+  int64_t accumulators = unspilledAccumulators(target);
   // Rows a multiple of 2 KiB apart fall into few L1 sets, which matters where
   // more than a few lines of each are read.
   int64_t mostRows =
@@ -122,7 +121,9 @@ static RegisterTile pickRegisterTile(int64_t width, int64_t vectors,
   for (int64_t row : {2, 3, 4, 1, 5, 6, 7}) {
     if (vectors % row)
       continue;
-    for (int64_t w = std::min(mostRows, accumulators / row); w >= 1; --w) {
+    int64_t most = std::min({mostRows, accumulators / row,
+                             mostTileWidth(row, target.vectorRegisters)});
+    for (int64_t w = most; w >= 1; --w) {
       // A panel that does not stay in L1 streams from L2 at half a line a
       // cycle.
       bool inL1 = depth * double(row * target.vectorFloats()) * 4.0 <
@@ -138,20 +139,22 @@ static RegisterTile pickRegisterTile(int64_t width, int64_t vectors,
   return best;
 }
 
-static RegisterTile pickRegisterTile(const ContractionShape &shape,
+static RegisterTile pickRegisterTile(const Task &task,
+                                     const ContractionShape &shape,
                                      const Target &target) {
-  int64_t lanes = target.vectorFloats();
-  return pickRegisterTile(shape.width, (shape.groupFilters + lanes - 1) / lanes,
+  return pickRegisterTile(shape.width,
+                          shape.groupVectors(task, target.vectorFloats()),
                           double(shape.depth()), shape.inputStrides[2],
                           shape.reductions.back().extent, target);
 }
 
 // Cycles of a line of pixels of all groups: the products, loops around the
 // innermost one, sums through the epilogue, once more for ragged panels.
-static double lineCycles(const ContractionShape &shape, const Target &target) {
+static double lineCycles(const Task &task, const ContractionShape &shape,
+                         const Target &target) {
   int64_t lanes = target.vectorFloats();
-  RegisterTile tile = pickRegisterTile(shape, target);
-  double vectors = double((shape.groupFilters + lanes - 1) / lanes);
+  RegisterTile tile = pickRegisterTile(task, shape, target);
+  auto vectors = double(shape.groupVectors(task, lanes));
   double outer = double(shape.depth()) / double(shape.reductions.back().extent);
   double tiles = double((shape.width + tile.width - 1) / tile.width) * vectors /
                  double(tile.row);
@@ -174,8 +177,8 @@ static Result<ContractionShape> pickShape(const Task &task,
     if (task.groups % joined && joined * filters % lanes)
       continue;
     Result<ContractionShape> shape = ContractionShape::of(task, joined);
-    if (shape && (!best || lineCycles(*shape, target) <
-                               0.98 * lineCycles(*best, target)))
+    if (shape && (!best || lineCycles(task, *shape, target) <
+                               0.98 * lineCycles(task, *best, target)))
       best = std::move(shape);
   }
   return best;
@@ -189,19 +192,15 @@ static bool packsRightOperand(const ContractionShape &shape) {
   return shape.width >= 32 && shape.weightStrides[1] >= 1024;
 }
 
+// False: the plain form is better.
 static bool scheduleDirect(const Task &task, const Target &target,
-                           const ContractionShape &shape, Schedule &schedule) {
+                           Schedule &schedule) {
+  Result<ContractionShape> found = pickShape(task, target);
+  TLM_CHECK(found);
+  const ContractionShape &shape = *found;
   int64_t lanes = target.vectorFloats();
-  int64_t vectors = (shape.groupFilters + lanes - 1) / lanes;
-  // The lanes behind C of an NHWC constant are not stored.
-  for (const Operand &operand : task.operands)
-    if (operand.role == Role::Extra && operand.isConstant &&
-        operand.type.layout == Layout::Nhwc && !shape.isScalar(operand) &&
-        shape.channelAxis(operand) < 0)
-      return false;
+  int64_t vectors = shape.groupVectors(task, lanes);
   bool scaled = task.find(Role::InputScale) != nullptr;
-  if (scaled && shape.groups > 1)
-    return false;
   // Few rows do not pay for transposing the right operand.
   bool packs = !shape.weightStrides.empty() && packsRightOperand(shape);
   if (packs && shape.weightStrides[2] != 1 && shape.width <= 4)
@@ -209,7 +208,7 @@ static bool scheduleDirect(const Task &task, const Target &target,
   bool byHeight = shape.height > 1;
   int64_t rows = byHeight ? shape.height : shape.width;
   double depth = double(shape.depth());
-  RegisterTile tile = pickRegisterTile(shape, target);
+  RegisterTile tile = pickRegisterTile(task, shape, target);
   // A ragged last panel is a stage of its own.
   int64_t room = shape.panelRoom(task);
   int64_t panels = std::max<int64_t>(1, room / (tile.row * lanes));
@@ -259,7 +258,6 @@ static bool scheduleDirect(const Task &task, const Target &target,
     rowChunks = pickChunks(units, 1, leastRows, time);
     panelChunks = pickChunks(panels, workers, 1, time);
   }
-  schedule.set(Decision::Algorithm, "", int64_t(Algorithm::Direct));
   schedule.set(Decision::RegisterRow, "f", tile.row);
   schedule.set(Decision::RegisterTile, "w", tile.width);
   schedule.set(Decision::ParallelTile, "rows", rows / rowChunks);
@@ -275,8 +273,7 @@ static bool scheduleDirect(const Task &task, const Target &target,
   schedule.set(Decision::EpiloguePlace, "",
                int64_t(isHeavy(task) ? EpiloguePlace::RowLoop
                                      : EpiloguePlace::RegisterTile));
-  if (shape.joinedGroups > 1)
-    schedule.set(Decision::JoinedGroups, "", shape.joinedGroups);
+  schedule.set(Decision::JoinedGroups, "", shape.joinedGroups);
   if (!shape.weightStrides.empty())
     schedule.set(Decision::Prologue, "",
                  int64_t(packs ? Prologue::PackWeights : Prologue::None));
@@ -303,25 +300,15 @@ static bool scheduleDirect(const Task &task, const Target &target,
 // F(4x4,3x3) where the image has enough tiles and channels to pay for the
 // transforms; measured 2.5-3.3x over direct there.
 static bool scheduleWinograd(const Task &task, const Target &target,
-                             Schedule &schedule) {
-  if (task.kind != TaskKind::Conv || task.groups != 1 ||
-      task.find(Role::InputScale))
+                             const Space &space, Schedule &schedule) {
+  if (!space.offers(Algorithm::WinogradBlocked) &&
+      !space.offers(Algorithm::WinogradStaged))
     return false;
-  for (const Window &w : task.windows)
-    if (w.kernel != 3 || w.stride != 1 || w.dilation != 1)
-      return false;
   const BufferType &in = task.find(Role::Input)->type;
   const BufferType &out = task.output().type;
-  if (in.layout != Layout::Nhwc || out.layout != Layout::Nhwc)
-    return false;
-  for (const Operand &operand : task.operands)
-    if (operand.role == Role::Extra &&
-        !(operand.type.layout == Layout::Nhwc && operand.type.dims == out.dims))
-      return false;
   int64_t lanes = target.vectorFloats();
   int64_t tileRows = (out.dims[2] + 3) / 4, tileColumns = (out.dims[3] + 3) / 4;
-  if (out.dims[2] < 4 || out.dims[3] < 4 ||
-      out.dims[0] * tileRows * tileColumns < 16 || in.dims[1] < 32 ||
+  if (out.dims[0] * tileRows * tileColumns < 16 || in.dims[1] < 32 ||
       out.dims[1] < 32)
     return false;
   int64_t vectors = out.channelStride / lanes;
@@ -329,32 +316,29 @@ static bool scheduleWinograd(const Task &task, const Target &target,
   double filterBytes = 144.0 * double(in.dims[1]) * double(out.channelStride);
   bool staged =
       filterBytes > 0.75 * double(target.l2Bytes) || out.dims[2] % 4 != 0;
+  if (!space.offers(staged ? Algorithm::WinogradStaged
+                           : Algorithm::WinogradBlocked))
+    staged = !staged;
   int64_t tiles = staged ? out.dims[0] * tileRows * tileColumns : tileColumns;
-  int64_t most = (target.vectorRegisters >= 32 ? 16 : 12) / row;
-  int64_t tileM = 1;
+  int64_t width = 1;
   double best = INFINITY;
-  for (int64_t m = most; m >= 2; --m) {
-    double padded = double((tiles + m - 1) / m * m) / double(tiles);
-    double cycles =
-        std::max({double(row * m) / 2.0, double(row + m) / 2.0, 4.0}) /
-        double(row * m) * padded;
+  for (int64_t w = unspilledAccumulators(target) / row; w >= 2; --w) {
+    int64_t padded = (tiles + w - 1) / w;
+    double cycles = double(padded) * tileCycles(w, row, 0);
     if (cycles < best * 0.995) {
       best = cycles;
-      tileM = m;
+      width = w;
     }
   }
   schedule.set(
       Decision::Algorithm, "",
       int64_t(staged ? Algorithm::WinogradStaged : Algorithm::WinogradBlocked));
   schedule.set(Decision::RegisterRow, "f", row);
-  schedule.set(Decision::RegisterTile, "w", tileM);
-  if (staged) {
-    schedule.set(Decision::ParallelTile, "x", 1);
-    schedule.set(Decision::ParallelTile, "f",
-                 largestDivisor(vectors, vectors >= 8 ? 4 : 2));
-  } else {
-    schedule.set(Decision::TileRows, "", 1);
-  }
+  schedule.set(Decision::RegisterTile, "w", width);
+  schedule.set(Decision::ParallelTile, "x", 1);
+  schedule.set(Decision::ParallelTile, "f",
+               largestDivisor(vectors, vectors >= 8 ? 4 : 2));
+  schedule.set(Decision::TileRows, "", 1);
   schedule.set(Decision::Prefetch, "", int64_t(Prefetch::NextPanel));
   schedule.set(Decision::MaxParallelism, "",
                usefulWorkers(target, estimateMicroseconds(task, target)));
@@ -385,12 +369,10 @@ static void scheduleWindow(const Task &task, const Target &target,
       window.stride == 1 && blocks <= 4 && chunkRows % 4 == 0 &&
       out.dims[3] % 4 == 0 && target.vectorRegisters >= 32)
     tileH = tileW = 4;
-  schedule.set(Decision::Algorithm, "", int64_t(Algorithm::Direct));
   schedule.set(Decision::RegisterTile, "h", tileH);
   schedule.set(Decision::RegisterTile, "w", tileW);
   schedule.set(Decision::ParallelTile, "c", blocks / blockChunks);
   schedule.set(Decision::ParallelTile, "rows", height / rowChunks);
-  schedule.set(Decision::LoopOrder, "", int64_t(LoopOrder::PanelsOuter));
   schedule.set(Decision::MaxParallelism, "", workers);
 }
 
@@ -398,15 +380,9 @@ static void scheduleWindow(const Task &task, const Target &target,
 static void scheduleRows(const Task &task, const Target &target,
                          Schedule &schedule) {
   const BufferType &type = task.find(Role::Input)->type;
-  int64_t columns = type.dims.back();
-  if (task.kind == TaskKind::Softmax && columns % target.vectorFloats()) {
-    schedule.set(Decision::Algorithm, "", int64_t(Algorithm::Plain));
-    return;
-  }
-  int64_t rows = type.elementCount() / columns;
+  int64_t rows = type.elementCount() / type.dims.back();
   double time = estimateMicroseconds(task, target);
   int64_t workers = usefulWorkers(target, time);
-  schedule.set(Decision::Algorithm, "", int64_t(Algorithm::Direct));
   schedule.set(Decision::ParallelTile, "rows",
                rows / pickChunks(rows, workers, 1, time));
   schedule.set(Decision::MaxParallelism, "", workers);
@@ -424,7 +400,6 @@ static void scheduleAttention(const Task &task, const Target &target,
   int64_t block = largestDivisor(rows, std::clamp<int64_t>(fits, 8, 64));
   if (block < 8) // a prime number of rows: one block
     block = rows;
-  schedule.set(Decision::Algorithm, "", int64_t(Algorithm::Direct));
   schedule.set(Decision::ParallelTile, "rows", block);
   schedule.set(Decision::RegisterTile, "w",
                target.vectorRegisters >= 32 ? 8 : 6);
@@ -435,6 +410,18 @@ static void scheduleAttention(const Task &task, const Target &target,
                usefulWorkers(target, estimateMicroseconds(task, target)));
 }
 
+static void scheduleCopy(const Task &task, const Target &target,
+                         Schedule &schedule) {
+  const BufferType &in = task.find(Role::Input)->type;
+  double time = estimateMicroseconds(task, target);
+  int64_t workers = usefulWorkers(target, time);
+  int64_t rows =
+      in.layout == Layout::Nhwc ? in.dims[2] : in.dims[1] * in.dims[2];
+  schedule.set(Decision::ParallelTile, "rows",
+               rows / pickChunks(rows, workers, 1, time));
+  schedule.set(Decision::MaxParallelism, "", workers);
+}
+
 Schedule tlm::plainSchedule(const Task &task) {
   Schedule schedule;
   schedule.taskKey = task.key();
@@ -442,89 +429,64 @@ Schedule tlm::plainSchedule(const Task &task) {
   return schedule;
 }
 
-// The lanes behind C must stay finite, but a quotient of two paddings is not.
-static bool dividesPadding(const Task &task) {
-  const BufferType &out = task.output().type;
-  if (out.layout != Layout::Nhwc || out.channelStride == out.dims[1])
-    return false;
-  return std::any_of(task.points.begin(), task.points.end(),
-                     [](const PointOp &p) { return p.op == Op::Div; });
+// The values wished for.
+static Schedule wishes(const Task &task, const Target &target,
+                       const Space &space) {
+  Schedule schedule;
+  bool plainOnly = !space.offers(Algorithm::Direct) &&
+                   !space.offers(Algorithm::WinogradBlocked) &&
+                   !space.offers(Algorithm::WinogradStaged);
+  if (plainOnly)
+    return schedule;
+  switch (task.kind) {
+  case TaskKind::Conv:
+  case TaskKind::MatMul:
+  case TaskKind::BatchMatMul:
+    if (!scheduleWinograd(task, target, space, schedule) &&
+        space.offers(Algorithm::Direct) &&
+        !scheduleDirect(task, target, schedule))
+      schedule.set(Decision::Algorithm, "", int64_t(Algorithm::Plain));
+    break;
+  case TaskKind::Depthwise:
+  case TaskKind::MaxPool:
+  case TaskKind::AveragePool:
+    scheduleWindow(task, target, schedule);
+    break;
+  case TaskKind::Softmax:
+  case TaskKind::Normalize:
+    scheduleRows(task, target, schedule);
+    break;
+  case TaskKind::Attention:
+    scheduleAttention(task, target, schedule);
+    break;
+  case TaskKind::GlobalPool:
+    schedule.set(Decision::RegisterRow, "c", 4);
+    schedule.set(Decision::MaxParallelism, "",
+                 usefulWorkers(target, estimateMicroseconds(task, target)));
+    break;
+  case TaskKind::Copy:
+    scheduleCopy(task, target, schedule);
+    break;
+  default:
+    schedule.set(Decision::MaxParallelism, "",
+                 usefulWorkers(target, estimateMicroseconds(task, target)));
+    break;
+  }
+  return schedule;
 }
 
 Schedule tlm::defaultSchedule(const Task &task, const Target &target,
                               const ScheduleOptions &options) {
-  if (dividesPadding(task))
-    return plainSchedule(task);
-  Schedule schedule;
-  schedule.taskKey = task.key();
-  int64_t lanes = target.vectorFloats();
-  int64_t workers = usefulWorkers(target, estimateMicroseconds(task, target));
-  switch (task.kind) {
-  case TaskKind::Conv:
-  case TaskKind::MatMul:
-  case TaskKind::BatchMatMul: {
-    if (options.approximate && scheduleWinograd(task, target, schedule))
-      return schedule;
-    Result<ContractionShape> shape = pickShape(task, target);
-    if (!shape || !scheduleDirect(task, target, *shape, schedule))
-      return plainSchedule(task);
-    return schedule;
-  }
-  case TaskKind::Depthwise:
-  case TaskKind::MaxPool:
-  case TaskKind::AveragePool: {
-    int64_t taps = 1;
-    bool padded = false;
-    for (const Window &w : task.windows) {
-      taps *= w.kernel;
-      padded |= w.padBegin || w.padEnd;
-    }
-    // Divisors that differ along the border, and windows too large to unroll,
-    // have only the plain form.
-    if (taps > 64 || task.output().type.layout != Layout::Nhwc ||
-        (task.kind == TaskKind::AveragePool && padded && !task.countIncludePad))
-      return plainSchedule(task);
-    scheduleWindow(task, target, schedule);
-    return schedule;
-  }
-  case TaskKind::GlobalPool: {
-    const BufferType &in = task.find(Role::Input)->type;
-    if (in.dims[1] % lanes)
-      return plainSchedule(task);
-    schedule.set(Decision::Algorithm, "", int64_t(Algorithm::Direct));
-    schedule.set(Decision::RegisterRow, "c",
-                 largestDivisor(in.dims[1] / lanes, 4));
-    schedule.set(Decision::MaxParallelism, "", workers);
-    return schedule;
-  }
-  case TaskKind::Pointwise:
-    if (task.output().type.layout != Layout::Nhwc)
-      return plainSchedule(task);
-    schedule.set(Decision::Algorithm, "", int64_t(Algorithm::Direct));
-    schedule.set(Decision::MaxParallelism, "", workers);
-    return schedule;
-  case TaskKind::Copy: {
-    const BufferType &in = task.find(Role::Input)->type;
-    if (in.dims.size() != 4)
-      return plainSchedule(task);
-    int64_t rows =
-        in.layout == Layout::Nhwc ? in.dims[2] : in.dims[1] * in.dims[2];
-    schedule.set(Decision::Algorithm, "", int64_t(Algorithm::Direct));
-    schedule.set(Decision::ParallelTile, "rows",
-                 rows / pickChunks(rows, workers, 1,
-                                   estimateMicroseconds(task, target)));
-    schedule.set(Decision::MaxParallelism, "", workers);
-    return schedule;
-  }
-  case TaskKind::Softmax:
-  case TaskKind::Normalize:
-    scheduleRows(task, target, schedule);
-    return schedule;
-  case TaskKind::Attention:
-    scheduleAttention(task, target, schedule);
-    return schedule;
-  default:
-    break; // only the plain form
-  }
-  return plainSchedule(task);
+  Space space(task, target, options);
+  Schedule wanted = wishes(task, target, space);
+  // The largest choice that is not above the wish.
+  return space.write([&](const DecisionPoint &point) {
+    int64_t wish =
+        wanted.get(point.decision, point.subject, point.choices.front());
+    int64_t nearest = point.choices.front();
+    for (int64_t choice : point.choices)
+      if (choice <= wish && (choice > nearest || nearest > wish))
+        nearest = choice;
+    return nearest;
+  });
 }

@@ -1,7 +1,8 @@
 //===- DefaultSchedule.h - the analytical pick ------------------*- C++ -*-===//
 //
 // One readable rule per task kind; the fallback for ever, and the baseline that
-// any search or model has to beat. What it reasons with:
+// any search or model has to beat. It wishes for values and takes the nearest
+// ones that the Space offers. What it reasons with:
 //
 //   register tile   cycles per reduction step of a tile of w pixels and r
 //                   vectors: max(r*w FMAs / 2, (r+w) loads / 2, FMA latency 4)
@@ -14,19 +15,11 @@
 #ifndef TLM_SPACE_DEFAULTSCHEDULE_H
 #define TLM_SPACE_DEFAULTSCHEDULE_H
 
-#include "space/Schedule.h"
-#include "target/Target.h"
-#include "task/Task.h"
+#include "space/Space.h"
 
 namespace tlm {
 
-struct ScheduleOptions {
-  /// Allows algorithms with a stated error (Winograd: 1e-5 of the output's
-  /// maximum).
-  bool approximate = true;
-};
-
-/// Always lowers, or its task has only the plain form.
+/// A leaf of Space(task, target, options).
 Schedule defaultSchedule(const Task &task, const Target &target,
                          const ScheduleOptions &options = {});
 

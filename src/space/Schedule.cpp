@@ -56,11 +56,11 @@ static std::span<const std::string_view> valueNames(Decision decision) {
   }
 }
 
-static std::string valueText(const Choice &choice) {
-  std::span<const std::string_view> names = valueNames(choice.decision);
-  if (choice.value >= 0 && size_t(choice.value) < names.size())
-    return std::string(names[size_t(choice.value)]);
-  return std::to_string(choice.value);
+std::string valueText(Decision decision, int64_t value) {
+  std::span<const std::string_view> names = valueNames(decision);
+  if (value >= 0 && size_t(value) < names.size())
+    return std::string(names[size_t(value)]);
+  return std::to_string(value);
 }
 
 int64_t Schedule::get(Decision decision, std::string_view subject,
@@ -87,7 +87,7 @@ std::string Schedule::text() const {
     text += nameOf(choice.decision);
     if (!choice.subject.empty())
       text += ' ' + choice.subject;
-    text += " = " + valueText(choice) + '\n';
+    text += " = " + valueText(choice.decision, choice.value) + '\n';
   }
   return text;
 }

@@ -72,6 +72,9 @@ struct Choice {
   bool operator==(const Choice &) const = default;
 };
 
+/// "direct", or a number: as it stands in the text.
+std::string valueText(Decision decision, int64_t value);
+
 struct Schedule {
   std::string taskKey;
   std::vector<Choice> choices;

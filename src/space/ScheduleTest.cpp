@@ -64,8 +64,8 @@ TEST(Schedule, ErrorsNameTheLine) {
   EXPECT_EQ(errorOf("algorithm = direct\nwarp = 3\n"),
             "schedule text, line 4: unknown decision: 'warp = 3'");
   EXPECT_EQ(errorOf("loop_order = 1\n"),
-            "schedule text, line 3: expected one of panels_outer rows_outer: "
-            "'loop_order = 1'");
+            "schedule text, line 3: expected one of panels_outer rows_outer "
+            "pixels_outer: 'loop_order = 1'");
   EXPECT_EQ(errorOf("tile_rows = 07\n"),
             "schedule text, line 3: expected a number: 'tile_rows = 07'");
   EXPECT_EQ(errorOf("tile_rows = 7\ntile_rows = 8\n"),

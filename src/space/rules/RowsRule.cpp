@@ -1,0 +1,27 @@
+//===- RowsRule.cpp - softmax and normalisation ---------------------------===//
+
+#include "space/rules/Choices.h"
+#include "space/rules/Rule.h"
+
+namespace tlm {
+
+Status rowsExist(const RuleInput &input) {
+  const Task &task = input.task;
+  if (task.kind != TaskKind::Softmax && task.kind != TaskKind::Normalize)
+    return makeError("rows: another kind of task");
+  const BufferType &type = task.find(Role::Input)->type;
+  if (type.dims.empty() || type.dims.back() % input.lanes() ||
+      task.output().type != type)
+    return makeError("rows: the last dim is no multiple of a vector");
+  return success();
+}
+
+void decideRows(const RuleInput &input, Asker &ask) {
+  const BufferType &type = input.task.find(Role::Input)->type;
+  int64_t rows = type.elementCount() / type.dims.back();
+  int64_t tile = ask(Decision::ParallelTile, "rows",
+                     chunkTiles(rows, input.limits.chunks));
+  ask.maxParallelism(input, rows / tile);
+}
+
+} // namespace tlm
