@@ -40,6 +40,7 @@ Action addVerify(CLI::App &app, const GlobalOptions &global);
 Action addInspect(CLI::App &app, const GlobalOptions &global);
 Action addCompare(CLI::App &app, const GlobalOptions &global);
 Action addOps(CLI::App &app, const GlobalOptions &global);
+Action addSpace(CLI::App &app, const GlobalOptions &global);
 Action addSelftest(CLI::App &app, const GlobalOptions &global);
 
 /// "warning: ..." on stderr, unless quiet.

@@ -36,6 +36,7 @@ constexpr Command kCommands[] = {
     {"inspect", "show what a model or a compiled model is", addInspect},
     {"compare", "compare two reports of bench", addCompare},
     {"ops", "list the supported ONNX operators", addOps},
+    {"space", "show and sample the schedules of a model's tasks", addSpace},
     {"selftest", "compile and verify a small built-in model", addSelftest},
 };
 
