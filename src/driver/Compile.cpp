@@ -63,13 +63,33 @@ Detail runPartition(const CompileOptions &, Compilation &c) {
 }
 
 Detail runSchedules(const CompileOptions &options, Compilation &c) {
-  for (const Task &task : c.plan.tasks)
-    c.schedules.push_back(
-        options.plainSchedules
-            ? plainSchedule(task)
-            : defaultSchedule(task, options.target, options.schedule));
-  return std::to_string(c.schedules.size()) +
-         (options.plainSchedules ? " plain" : " by default rules");
+  size_t given = 0;
+  for (const Task &task : c.plan.tasks) {
+    const ScheduleFile *file =
+        options.scheduleFile ? &*options.scheduleFile : nullptr;
+    std::string key = file ? task.key() : std::string();
+    const Schedule *schedule = file ? file->find(key) : nullptr;
+    if (!schedule) {
+      c.schedules.push_back(
+          options.plainSchedules
+              ? plainSchedule(task)
+              : defaultSchedule(task, options.target, options.schedule));
+      continue;
+    }
+    TLM_TRY_STATUS(
+        file->check(key, Space(task, options.target, options.schedule)));
+    c.schedules.push_back(*schedule);
+    ++given;
+  }
+  std::string text = std::to_string(c.schedules.size() - given) +
+                     (options.plainSchedules ? " plain" : " by default rules");
+  if (!options.scheduleFile)
+    return text;
+  if (given == 0)
+    return makeError("none of the schedules given is of a task of this model",
+                     "tlm explain prints the schedules of a model with their "
+                     "tasks' keys");
+  return std::to_string(given) + " given, " + text;
 }
 
 /// One task: its schedule, or the plain one when that is rejected.

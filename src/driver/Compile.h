@@ -18,9 +18,11 @@
 #include "lower/Kernel.h"
 #include "partition/Plan.h"
 #include "space/DefaultSchedule.h"
+#include "space/ScheduleFile.h"
 #include "target/Target.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +45,9 @@ struct CompileOptions {
   ScheduleOptions schedule;
   /// The plain schedule everywhere: a second path to compare with.
   bool plainSchedules = false;
+  /// Schedules for some of the tasks; they must be leaves of their spaces, and
+  /// one of them must be of a task of the model.
+  std::optional<ScheduleFile> scheduleFile;
   /// Threads that compile; 0 = usableCpus().
   int64_t jobs = 0;
 

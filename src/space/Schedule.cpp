@@ -92,10 +92,8 @@ std::string Schedule::text() const {
   return text;
 }
 
-static Error lineError(size_t number, std::string_view line,
-                       const std::string &what) {
-  return makeError("schedule text, line " + std::to_string(number) + ": " +
-                   what + ": '" + std::string(line.substr(0, 80)) + "'");
+static Error lineError(std::string_view line, const std::string &what) {
+  return makeError(what + ": '" + std::string(line.substr(0, 80)) + "'");
 }
 
 static bool isSubject(std::string_view text) {
@@ -127,10 +125,10 @@ static std::optional<int64_t> parseValue(Decision decision,
   return value;
 }
 
-static Result<Choice> parseChoice(size_t number, std::string_view line) {
+static Result<Choice> parseChoice(std::string_view line) {
   size_t equals = line.find(" = ");
   if (equals == std::string_view::npos)
-    return lineError(number, line, "expected 'decision [subject] = value'");
+    return lineError(line, "expected 'decision [subject] = value'");
   std::string_view left = line.substr(0, equals);
   std::string_view right = line.substr(equals + 3);
   size_t space = left.find(' ');
@@ -141,52 +139,66 @@ static Result<Choice> parseChoice(size_t number, std::string_view line) {
       std::find_if(std::begin(kDecisions), std::end(kDecisions),
                    [name](const DecisionRow &row) { return row.name == name; });
   if (row == std::end(kDecisions))
-    return lineError(number, line, "unknown decision");
+    return lineError(line, "unknown decision");
   if (!isSubject(subject) || (space != left.npos && subject.empty()))
-    return lineError(number, line, "malformed subject");
+    return lineError(line, "malformed subject");
   std::optional<int64_t> value = parseValue(row->decision, right);
   if (!value) {
     std::string legal;
     for (std::string_view candidate : valueNames(row->decision))
       legal.append(" ").append(candidate);
-    return lineError(number, line,
-                     legal.empty() ? "expected a number"
-                                   : "expected one of" + legal);
+    return lineError(line, legal.empty() ? "expected a number"
+                                         : "expected one of" + legal);
   }
   return Choice{row->decision, std::string(subject), *value};
 }
 
-Result<Schedule> parseSchedule(const std::string &text) {
+/// `number` becomes the line that is wrong, the first one being 1.
+static Result<Schedule> parse(const std::string &text, size_t &number) {
   std::string version = "tlm-schedule " + std::to_string(kScheduleVersion);
   Schedule schedule;
-  size_t number = 0;
   for (std::string_view rest = text; !rest.empty();) {
     size_t end = rest.find('\n');
     std::string_view line = rest.substr(0, end);
     ++number;
     if (end == std::string_view::npos)
-      return lineError(number, line, "line without an end");
+      return lineError(line, "line without an end");
     rest.remove_prefix(end + 1);
     if (number == 1) {
       if (line != version)
-        return lineError(number, line, "expected '" + version + "'");
+        return lineError(line, "expected '" + version + "'");
       continue;
     }
     if (number == 2) {
       if (!line.starts_with("task ") || !isKey(line.substr(5)))
-        return lineError(number, line, "expected 'task' and its key");
+        return lineError(line, "expected 'task' and its key");
       schedule.taskKey = line.substr(5);
       continue;
     }
-    TLM_TRY(Choice choice, parseChoice(number, line));
+    TLM_TRY(Choice choice, parseChoice(line));
     for (const Choice &other : schedule.choices)
       if (other.decision == choice.decision && other.subject == choice.subject)
-        return lineError(number, line, "chosen twice");
+        return lineError(line, "chosen twice");
     schedule.choices.push_back(std::move(choice));
   }
-  if (number < 2)
-    return lineError(number + 1, "", "text ends before the task's key");
+  if (number < 2) {
+    ++number;
+    return lineError("", "text ends before the task's key");
+  }
   return schedule;
+}
+
+Result<Schedule> parseSchedule(const std::string &text, size_t *badLine) {
+  size_t number = 0;
+  Result<Schedule> schedule = parse(text, number);
+  if (schedule)
+    return schedule;
+  if (badLine) {
+    *badLine = number;
+    return schedule;
+  }
+  return makeError("schedule text, line " + std::to_string(number) + ": " +
+                   schedule.error().message);
 }
 
 } // namespace tlm

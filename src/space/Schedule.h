@@ -87,8 +87,10 @@ struct Schedule {
   bool operator==(const Schedule &) const = default;
 };
 
-/// Reads schedule text; refuses other versions and malformed text by line.
-Result<Schedule> parseSchedule(const std::string &text);
+/// Reads schedule text; refuses other versions and malformed text by line: in
+/// the message, or in `badLine` where it is given.
+Result<Schedule> parseSchedule(const std::string &text,
+                               size_t *badLine = nullptr);
 
 } // namespace tlm
 

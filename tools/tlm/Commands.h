@@ -37,10 +37,12 @@ Action addCompile(CLI::App &app, const GlobalOptions &global);
 Action addRun(CLI::App &app, const GlobalOptions &global);
 Action addBench(CLI::App &app, const GlobalOptions &global);
 Action addVerify(CLI::App &app, const GlobalOptions &global);
+Action addExplain(CLI::App &app, const GlobalOptions &global);
 Action addInspect(CLI::App &app, const GlobalOptions &global);
 Action addCompare(CLI::App &app, const GlobalOptions &global);
 Action addOps(CLI::App &app, const GlobalOptions &global);
 Action addSpace(CLI::App &app, const GlobalOptions &global);
+Action addTune(CLI::App &app, const GlobalOptions &global);
 Action addSelftest(CLI::App &app, const GlobalOptions &global);
 
 /// "warning: ..." on stderr, unless quiet.

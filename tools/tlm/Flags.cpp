@@ -65,6 +65,10 @@ void CompileFlags::add(CLI::App &app) {
                  "default, or plain: loops as written, a second path to "
                  "compare with (default: by -O)")
       ->check(CLI::IsMember({"default", "plain"}));
+  app.add_option("--schedule-from", scheduleFrom,
+                 "a file of schedules, as tlm explain and tlm tune write them; "
+                 "the other kernels get theirs by --schedules")
+      ->type_name("FILE");
   app.add_option("--approx", approximate,
                  "on allows algorithms with a stated error (Winograd: 1e-5 of "
                  "the output's largest value), off excludes them")
@@ -82,6 +86,9 @@ CompileFlags::options(const std::string &modelPath) const {
   options.plainSchedules =
       schedules.empty() ? level == 0 : schedules == "plain";
   options.schedule.approximate = approximate == "on";
+  if (!scheduleFrom.empty()) {
+    TLM_TRY(options.scheduleFile, ScheduleFile::read(scheduleFrom));
+  }
   for (const std::string &shape : shapes) {
     TLM_TRY(ShapeOverride parsed, parseShape(shape));
     options.import.shapes.push_back(std::move(parsed));

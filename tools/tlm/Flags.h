@@ -14,7 +14,7 @@
 namespace tlm {
 
 /// How a model is compiled: --shape, --dim, --mcpu, --mattr, --threads,
-/// --schedules, --approx, -O, --jobs.
+/// --schedules, --schedule-from, --approx, -O, --jobs.
 class CompileFlags {
 public:
   void add(CLI::App &app);
@@ -22,7 +22,7 @@ public:
 
 private:
   std::vector<std::string> shapes, dims, features;
-  std::string cpu = "host", schedules, approximate = "on";
+  std::string cpu = "host", schedules, scheduleFrom, approximate = "on";
   int64_t threads = 0, jobs = 0, level = 2;
 };
 
