@@ -192,7 +192,8 @@ ComputeBuilder::stepsOf(const ScalarNode &load,
 }
 
 /// Moves the loop along which most operands are contiguous next to the
-/// innermost, when that is not the innermost itself.
+/// innermost, when that is not the innermost itself. The lines that fewer than
+/// two blocks touch stay in L1 without it.
 void ComputeBuilder::blockTransposed() {
   if (reduce >= 0 || order.size() < 2)
     return;
@@ -211,7 +212,7 @@ void ComputeBuilder::blockTransposed() {
         return contiguous[a] < contiguous[b];
       });
   if (contiguous[*best] <= contiguous[inner] ||
-      computation.loops[inner] < kTransposedBlock ||
+      computation.loops[inner] < 2 * kTransposedBlock ||
       computation.loops[*best] < 4)
     return;
   std::rotate(best, best + 1, order.end() - 1);
