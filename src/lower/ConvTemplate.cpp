@@ -173,9 +173,7 @@ void ContractionBuilder::packRightOperand(bool whole) {
 Result<Payload> ContractionBuilder::build() {
   int64_t vectors = shape.groupVectors(task, lanes);
   row = schedule.get(Decision::RegisterRow, "f", 2);
-  groupPanels = vectors / row;
-  if (vectors % row)
-    return makeError("register_row does not divide the filter vectors");
+  groupPanels = (vectors + row - 1) / row;
   tileW = schedule.get(Decision::RegisterTile, "w", 7);
   int64_t rows = byHeight() ? shape.height : shape.width;
   chunkRows = schedule.get(Decision::ParallelTile, "rows", rows);
@@ -185,6 +183,8 @@ Result<Payload> ContractionBuilder::build() {
       .first = whole.count, .count = groupPanels - whole.count, .ragged = true};
   if (ragged.count && shape.groups * shape.groupFilters != shape.filters)
     return makeError("joined_groups leaves a last group in a ragged panel");
+  if (ragged.count && ragged.first * panelLanes() >= shape.groupFilters)
+    return makeError("register_row leaves a ragged panel without columns");
   whole.tile = schedule.get(Decision::ParallelTile, "f",
                             std::max<int64_t>(1, whole.count));
   if (rows % chunkRows || whole.count % whole.tile)

@@ -118,7 +118,7 @@ Result<Payload> tlm::pointwiseTemplate(const TemplateInput &input) {
   int64_t lanes = input.target.vectorFloats();
   if (out.layout != Layout::Nhwc)
     return makeError("pointwise: output is not nhwc");
-  enum class Form { Same, Channel };
+  enum class Form { Same, Channel, Constant };
   std::vector<Form> forms(task.operands.size(), Form::Same);
   Payload payload;
   payload.packings.resize(task.operands.size());
@@ -127,25 +127,41 @@ Result<Payload> tlm::pointwiseTemplate(const TemplateInput &input) {
     const std::vector<int64_t> &d = operand.type.dims;
     if (operand.type.layout == Layout::Nhwc && d == out.dims)
       continue;
-    bool perChannel = d.size() == 4 && d[1] == out.dims[1] && d[2] == 1 &&
-                      d[3] == 1 && (d[0] == out.dims[0]) && d[1] % lanes == 0 &&
-                      !operand.isConstant;
-    if (!perChannel)
+    bool perChannel =
+        d.size() == 4 && d[1] == out.dims[1] && d[2] == 1 && d[3] == 1;
+    if (perChannel && operand.isConstant && d[0] == 1) {
+      Packing vector;
+      vector.sourceDims = d;
+      vector.dims = {{1, out.channelStride, 1}};
+      payload.packings[i] = vector;
+      forms[i] = Form::Constant;
+      continue;
+    }
+    if (!perChannel || d[0] != out.dims[0] || d[1] % lanes ||
+        operand.isConstant)
       return makeError("pointwise: an operand is neither per channel nor "
                        "shaped as the output");
     forms[i] = Form::Channel;
   }
   payload.maxParallelism = input.schedule.get(Decision::MaxParallelism, "", 1);
   int64_t height = out.dims[2];
+  int64_t rows = input.schedule.get(Decision::ParallelTile, "rows", 1);
+  if (height % rows)
+    return makeError("parallel_tile does not divide its loop");
+  int64_t rowChunks = height / rows;
   LoopNest nest;
   PointEmitter emitter(lanes, "e");
-  std::string n = nest.affine(cat("d0 floordiv ", height), {"%chunk"});
-  std::string h = nest.affine(cat("d0 mod ", height), {"%chunk"});
+  std::string n = nest.affine(cat("d0 floordiv ", rowChunks), {"%chunk"});
+  std::string q = nest.open("row", rows);
+  std::string h = nest.affine(cat("(d0 mod ", rowChunks, ") * ", rows, " + d1"),
+                              {"%chunk", q});
   std::string w = nest.open("w", out.dims[3]);
   std::string c = nest.open("c", 0, out.channelStride, lanes);
   auto at = [&](size_t i) {
     const BufferType &type = task.operands[i].type;
     std::vector<int64_t> s = type.strides();
+    if (forms[i] == Form::Constant)
+      return nest.index(0, {{c, 1}});
     return forms[i] == Form::Channel
                ? nest.index(0, {{n, s[0]}, {c, 1}})
                : nest.index(type.origin(),
@@ -155,7 +171,9 @@ Result<Payload> tlm::pointwiseTemplate(const TemplateInput &input) {
   std::string x;
   for (size_t i = 0; i + 1 < task.operands.size(); ++i) {
     LoopNest::Array from{argumentName(int(i)),
-                         task.operands[i].type.elementCount()};
+                         payload.packings[i]
+                             ? out.channelStride
+                             : task.operands[i].type.elementCount()};
     std::string value = nest.load(from, at(i), lanes);
     (task.operands[i].role == Role::Extra ? extras[i] : x) = value;
   }
@@ -167,9 +185,10 @@ Result<Payload> tlm::pointwiseTemplate(const TemplateInput &input) {
              lanes);
   nest.close();
   nest.close();
+  nest.close();
   Stage stage;
   stage.name = "s0";
-  stage.chunks = out.dims[0] * height;
+  stage.chunks = out.dims[0] * rowChunks;
   stage.body = emitter.constants() + nest.text();
   payload.stages.push_back(std::move(stage));
   return payload;

@@ -97,11 +97,9 @@ static Result<Rows> rowsOf(const TemplateInput &input) {
   rows.perChunk = input.schedule.get(Decision::ParallelTile, "rows", rows.rows);
   if (rows.rows % rows.perChunk)
     return makeError("parallel_tile does not divide its loop");
-  for (int64_t unroll : {4, 2})
-    if (rows.columns % (unroll * lanes) == 0) {
-      rows.unroll = unroll;
-      break;
-    }
+  rows.unroll = input.schedule.get(Decision::Accumulators, "", 1);
+  if (rows.columns % (rows.unroll * lanes))
+    return makeError("accumulators do not divide the vectors of a row");
   return rows;
 }
 

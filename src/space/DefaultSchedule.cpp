@@ -385,6 +385,7 @@ static void scheduleRows(const Task &task, const Target &target,
   int64_t workers = usefulWorkers(target, time);
   schedule.set(Decision::ParallelTile, "rows",
                rows / pickChunks(rows, workers, 1, time));
+  schedule.set(Decision::Accumulators, "", 4);
   schedule.set(Decision::MaxParallelism, "", workers);
 }
 
@@ -410,13 +411,15 @@ static void scheduleAttention(const Task &task, const Target &target,
                usefulWorkers(target, estimateMicroseconds(task, target)));
 }
 
-static void scheduleCopy(const Task &task, const Target &target,
+// Copies and pointwise tasks.
+static void scheduleMove(const Task &task, const Target &target,
                          Schedule &schedule) {
   const BufferType &in = task.find(Role::Input)->type;
   double time = estimateMicroseconds(task, target);
   int64_t workers = usefulWorkers(target, time);
-  int64_t rows =
-      in.layout == Layout::Nhwc ? in.dims[2] : in.dims[1] * in.dims[2];
+  int64_t rows = task.kind == TaskKind::Pointwise || in.layout == Layout::Nhwc
+                     ? task.output().type.dims[2]
+                     : in.dims[1] * in.dims[2];
   schedule.set(Decision::ParallelTile, "rows",
                rows / pickChunks(rows, workers, 1, time));
   schedule.set(Decision::MaxParallelism, "", workers);
@@ -465,7 +468,8 @@ static Schedule wishes(const Task &task, const Target &target,
                  usefulWorkers(target, estimateMicroseconds(task, target)));
     break;
   case TaskKind::Copy:
-    scheduleCopy(task, target, schedule);
+  case TaskKind::Pointwise:
+    scheduleMove(task, target, schedule);
     break;
   default:
     schedule.set(Decision::MaxParallelism, "",

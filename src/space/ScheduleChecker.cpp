@@ -193,11 +193,14 @@ void Replay::contraction() {
   int64_t room = shape.panelRoom(task);
   int64_t row = take(Decision::RegisterRow, "f");
   int64_t vectors = (room + lanes - 1) / lanes;
-  int64_t panels = cut(vectors, row, "panels do not cover the filters");
+  int64_t panels = (vectors + row - 1) / row;
+  require(row <= vectors, "a panel of more than all filters");
   int64_t whole = room / (row * lanes);
   bool ragged = panels > whole;
   require(!ragged || task.groups % joined == 0,
           "a last group that is incomplete and ragged");
+  require(!ragged || whole * row * lanes < shape.groupFilters,
+          "a ragged panel without columns");
   int64_t written = ragged ? shape.filters : shape.groups * whole * row * lanes;
   if (ragged && shape.outputFilters % lanes == 0)
     written = shape.outputFilters; // zeros
@@ -384,6 +387,9 @@ void Replay::rows() {
   int64_t tile = take(Decision::ParallelTile, "rows");
   int64_t chunks = cut(count, tile, "chunks do not cover the rows");
   chunkCount(chunks, tile == count);
+  int64_t sums = take(Decision::Accumulators, "");
+  cut(out.dims.back() / lanes, sums, "sums do not cover a row");
+  require(sums == 1 || 2 * sums <= registers, "sums do not fit the registers");
   workers(chunks);
 }
 
@@ -433,14 +439,21 @@ void Replay::pointwise() {
   for (const Operand &operand : task.operands) {
     const BufferType &type = operand.type;
     bool same = type.layout == Layout::Nhwc && type.dims == out.dims &&
-                type.channelStride >= out.channelStride;
-    bool perChannel = type.layout == Layout::Plain && type.dims.size() == 4 &&
-                      type.dims[0] == out.dims[0] &&
-                      type.elementCount() == out.dims[0] * out.channelStride &&
-                      type.dims[1] == out.dims[1] && !operand.isConstant;
-    require(same || perChannel, "an operand that broadcasts");
+                type.channelStride >= out.channelStride && !operand.isConstant;
+    bool vector = type.layout == Layout::Plain && type.dims.size() == 4 &&
+                  type.dims[1] == out.dims[1] &&
+                  type.dims[2] * type.dims[3] == 1;
+    int64_t held = out.dims[0] * out.channelStride;
+    if (operand.isConstant) // packed with its padding
+      held = out.dims[1];
+    require(same || (vector && type.elementCount() == held),
+            "an operand that broadcasts");
   }
-  workers(out.dims[0] * out.dims[2]);
+  int64_t tile = take(Decision::ParallelTile, "rows");
+  int64_t chunks =
+      out.dims[0] * cut(out.dims[2], tile, "chunks do not cover the rows");
+  chunkCount(chunks, tile == out.dims[2]);
+  workers(chunks);
 }
 
 void Replay::copy() {

@@ -134,9 +134,9 @@ TEST(Space, ErrorsNameTheDecisionAndTheChoices) {
   Space space(task, targetOf("znver5", 2));
   Schedule schedule =
       space.write([](const DecisionPoint &p) { return p.choices.front(); });
-  schedule.set(Decision::RegisterRow, "f", 3);
+  schedule.set(Decision::RegisterRow, "f", 5);
   EXPECT_EQ(errorOf(space.check(schedule)),
-            "register_row f: 3 is not among the choices; legal: 1 2 4");
+            "register_row f: 5 is not among the choices; legal: 1 2 3 4");
   schedule.set(Decision::Algorithm, "", int64_t(Algorithm::Plain));
   EXPECT_EQ(errorOf(space.check(schedule)),
             "algorithm: plain is not among the choices; legal: direct "

@@ -20,28 +20,37 @@ struct Options {
   uint64_t seed = 1;
 };
 
-/// "2 x 4 x 14 ...": choices on one path, the one with the middle values.
-std::string decisionsText(const Space &space) {
-  std::string text;
+/// The decisions below one algorithm, on the path with the middle values.
+std::vector<DecisionPoint> decisionsOf(const Space &space,
+                                       Algorithm algorithm) {
+  std::vector<DecisionPoint> points;
   space.write([&](const DecisionPoint &point) {
-    text += text.empty() ? "" : "  ";
-    text += nameOf(point.decision);
+    if (point.decision == Decision::Algorithm)
+      return int64_t(algorithm);
+    points.push_back(point);
+    return point.choices[point.choices.size() / 2];
+  });
+  return points;
+}
+
+/// "register_row f: 3  tile_rows: 4"
+std::string decisionsText(const std::vector<DecisionPoint> &points) {
+  std::string text;
+  for (const DecisionPoint &point : points) {
+    text += (text.empty() ? "" : "  ") + std::string(nameOf(point.decision));
     if (!point.subject.empty())
       text += ' ' + point.subject;
     text += ": " + std::to_string(point.choices.size());
-    return point.choices[point.choices.size() / 2];
-  });
+  }
   return text.empty() ? "nothing to decide" : text;
 }
 
-nlohmann::json decisionsJson(const Space &space) {
+nlohmann::json decisionsJson(const std::vector<DecisionPoint> &points) {
   nlohmann::json list = nlohmann::json::array();
-  space.write([&](const DecisionPoint &point) {
+  for (const DecisionPoint &point : points)
     list.push_back({{"decision", nameOf(point.decision)},
                     {"subject", point.subject},
                     {"choices", point.choices}});
-    return point.choices[point.choices.size() / 2];
-  });
   return list;
 }
 
@@ -54,12 +63,22 @@ Status show(const Options &options, const GlobalOptions &global) {
   for (const Task &task : tasks) {
     Space space(task, compile.target, compile.schedule);
     double size = space.log10Size();
-    std::printf("%s  %s  10^%.1f schedules\n    %s\n", task.key().c_str(),
-                task.label().c_str(), size, decisionsText(space).c_str());
+    std::printf("%s  %s  10^%.1f schedules\n", task.key().c_str(),
+                task.label().c_str(), size);
+    nlohmann::json algorithms = nlohmann::json::object();
+    for (Algorithm algorithm : {Algorithm::Direct, Algorithm::WinogradBlocked,
+                                Algorithm::WinogradStaged, Algorithm::Plain}) {
+      if (!space.offers(algorithm))
+        continue;
+      std::string name = valueText(Decision::Algorithm, int64_t(algorithm));
+      std::vector<DecisionPoint> points = decisionsOf(space, algorithm);
+      std::printf("  %s: %s\n", name.c_str(), decisionsText(points).c_str());
+      algorithms[name] = decisionsJson(points);
+    }
     list.push_back({{"key", task.key()},
                     {"label", task.label()},
                     {"log10_size", size},
-                    {"decisions", decisionsJson(space)}});
+                    {"algorithms", algorithms}});
   }
   report["tasks"] = list;
   return writeReport(report, global.jsonPath);

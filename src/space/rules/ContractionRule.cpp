@@ -127,6 +127,25 @@ static std::vector<int64_t> joinedGroups(const RuleInput &input) {
   return choices;
 }
 
+/// Vectors of a panel. Where they do not divide those of a group, its last
+/// panel is ragged.
+static std::vector<int64_t> panelRows(const RuleInput &input,
+                                      const ContractionShape &shape) {
+  int64_t room = shape.panelRoom(input.task);
+  int64_t vectors = shape.groupVectors(input.task, input.lanes());
+  bool complete = input.task.groups % shape.joinedGroups == 0;
+  std::vector<int64_t> rows;
+  for (int64_t row = 1;
+       row <= vectors && mostTileWidth(row, input.limits.registers) > 0;
+       ++row) {
+    int64_t panel = row * input.lanes(), whole = room / panel;
+    bool ragged = whole * panel < vectors * input.lanes();
+    if (!ragged || (complete && whole * panel < shape.groupFilters))
+      rows.push_back(row);
+  }
+  return rows;
+}
+
 void decideContraction(const RuleInput &input, Asker &ask) {
   const Limits &limits = input.limits;
   int64_t lanes = input.lanes();
@@ -135,9 +154,8 @@ void decideContraction(const RuleInput &input, Asker &ask) {
   TLM_CHECK(found);
   const ContractionShape &shape = *found;
   int64_t vectors = shape.groupVectors(input.task, lanes);
-  int64_t row =
-      ask(Decision::RegisterRow, "f", registerRows(vectors, limits.registers));
-  int64_t panels = vectors / row;
+  int64_t row = ask(Decision::RegisterRow, "f", panelRows(input, shape));
+  int64_t panels = (vectors + row - 1) / row;
   int64_t whole = shape.panelRoom(input.task) / (row * lanes);
 
   // Chunks: images, rows of pixels, groups, panels of filters.

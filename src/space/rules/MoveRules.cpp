@@ -44,10 +44,12 @@ Status pointwiseExists(const RuleInput &input) {
     const std::vector<int64_t> &d = operand.type.dims;
     bool shaped = operand.type.layout == Layout::Nhwc && d == out.dims &&
                   operand.type.channelStride >= out.channelStride;
-    bool perChannel = operand.type.layout == Layout::Plain && d.size() == 4 &&
-                      d[0] == out.dims[0] && d[1] == out.dims[1] && d[2] == 1 &&
-                      d[3] == 1 && d[1] == out.channelStride &&
-                      !operand.isConstant;
+    bool perChannel =
+        operand.type.layout == Layout::Plain && d.size() == 4 &&
+        d[1] == out.dims[1] && d[2] == 1 && d[3] == 1 &&
+        (operand.isConstant ? d[0] == 1
+                            : d[0] == out.dims[0] && d[1] == out.channelStride);
+    shaped &= !operand.isConstant;
     if (!shaped && !perChannel)
       return makeError("pointwise: an operand is neither per channel nor "
                        "shaped as the output");
@@ -57,7 +59,10 @@ Status pointwiseExists(const RuleInput &input) {
 
 void decidePointwise(const RuleInput &input, Asker &ask) {
   const BufferType &out = input.task.output().type;
-  ask.maxParallelism(input, out.dims[0] * out.dims[2]);
+  int64_t rows =
+      ask(Decision::ParallelTile, "rows",
+          chunkTiles(out.dims[2], input.limits.chunks / out.dims[0]));
+  ask.maxParallelism(input, out.dims[0] * (out.dims[2] / rows));
 }
 
 Status copyExists(const RuleInput &input) {

@@ -21,6 +21,10 @@ void decideRows(const RuleInput &input, Asker &ask) {
   int64_t rows = type.elementCount() / type.dims.back();
   int64_t tile = ask(Decision::ParallelTile, "rows",
                      chunkTiles(rows, input.limits.chunks));
+  // Independent sums hide the latency of additions; a loop has as many loads.
+  std::vector<int64_t> sums = divisors(type.dims.back() / input.lanes());
+  keepWithin(sums, input.limits.registers / 2);
+  ask(Decision::Accumulators, "", sums);
   ask.maxParallelism(input, rows / tile);
 }
 
