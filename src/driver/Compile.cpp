@@ -11,6 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <numeric>
 #include <optional>
 #include <sys/resource.h>
@@ -22,6 +23,18 @@ namespace {
 
 /// What a phase returns: the detail of its progress line.
 using Detail = Result<std::string>;
+
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+double threadCpuSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
+}
 
 int64_t peakResidentBytes() {
   rusage usage{};
@@ -117,13 +130,17 @@ Detail runLower(const CompileOptions &options, Compilation &c) {
   });
   std::vector<std::optional<Result<Kernel>>> results(count);
   c.fallbackReasons.resize(count);
+  c.lowerTimes.resize(count);
   std::atomic<size_t> next{0};
   auto work = [&] {
     for (size_t i; (i = next++) < count;) {
       size_t task = order[i];
+      auto begin = Clock::now();
+      double cpuBegin = threadCpuSeconds();
       results[task].emplace(lowerOne(options, c.plan.tasks[task], task,
                                      c.schedules[task],
                                      c.fallbackReasons[task]));
+      c.lowerTimes[task] = {secondsSince(begin), threadCpuSeconds() - cpuBegin};
     }
   };
   int64_t jobs = options.jobs ? options.jobs : usableCpus();
@@ -201,15 +218,13 @@ ArtifactInput Compilation::artifactInput(const CompileOptions &options) const {
 }
 
 Result<Compilation> compileModel(const CompileOptions &options) {
-  using Clock = std::chrono::steady_clock;
   Compilation c;
   for (const PhaseInfo &info : phases()) {
     auto begin = Clock::now();
     TLM_TRY(std::string detail, kFunctions[size_t(info.phase)](options, c));
     PhaseReport report;
     report.phase = info.phase;
-    report.seconds =
-        std::chrono::duration<double>(Clock::now() - begin).count();
+    report.seconds = secondsSince(begin);
     report.peakBytes = peakResidentBytes();
     report.detail = std::move(detail);
     c.phases.push_back(report);

@@ -65,13 +65,20 @@ struct CompileOptions {
   std::function<void(const PhaseReport &)> progress;
 };
 
+/// What the Lower phase took for one task, a rejected first schedule included.
+struct LowerTime {
+  double seconds = 0;    ///< wall clock
+  double cpuSeconds = 0; ///< of the thread that did it: whatever else runs
+};
+
 struct Compilation {
   ModelSummary summary;
   Graph imported; ///< before the passes; what `verify` interprets
   Graph graph;
   Plan plan;
-  std::vector<Schedule> schedules; ///< per task of the plan
-  std::vector<Kernel> kernels;     ///< per task of the plan
+  std::vector<Schedule> schedules;   ///< per task of the plan
+  std::vector<Kernel> kernels;       ///< per task of the plan
+  std::vector<LowerTime> lowerTimes; ///< per task of the plan
   /// Per task of the plan: why its first schedule was given up for the plain
   /// one, or empty.
   std::vector<std::string> fallbackReasons;

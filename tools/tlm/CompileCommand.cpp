@@ -72,6 +72,17 @@ nlohmann::json fallbacksOf(const Compilation &compilation) {
   return list;
 }
 
+/// What compiling each task's kernel took.
+nlohmann::json kernelsOf(const Compilation &compilation) {
+  nlohmann::json list = nlohmann::json::array();
+  for (size_t i = 0; i < compilation.lowerTimes.size(); ++i)
+    list.push_back({{"key", compilation.plan.tasks[i].key()},
+                    {"label", compilation.plan.tasks[i].label()},
+                    {"seconds", compilation.lowerTimes[i].seconds},
+                    {"cpu_seconds", compilation.lowerTimes[i].cpuSeconds}});
+  return list;
+}
+
 nlohmann::json reportOf(const CompileOptions &compile,
                         const Compilation &compilation) {
   nlohmann::json report = newReport("compile");
@@ -94,6 +105,7 @@ nlohmann::json reportOf(const CompileOptions &compile,
   report["file_bytes"] = compilation.artifact.fileBytes;
   report["weight_bytes"] = compilation.artifact.weightBytes;
   report["warnings"] = compilation.warnings;
+  report["kernels"] = kernelsOf(compilation);
   report["fallbacks"] = fallbacksOf(compilation);
   return report;
 }
