@@ -15,7 +15,7 @@ inline constexpr int64_t kMaxFoldedBytes = int64_t(8) << 30;
 /// What constants may still take to compute, all together: time in about
 /// nanoseconds, and memory. What would take more stays a node.
 struct FoldBudget {
-  int64_t cost = int64_t(1) << 30;
+  int64_t cost = int64_t(1) << 28;
   int64_t bytes = int64_t(256) << 20;
 
   /// What a graph with this much in weights may take: weights are turned and
@@ -53,6 +53,11 @@ public:
   /// The same for Reshape, whose dims are free but for their count.
   Result<ValueId> addReshape(ValueId input, Dims dims, std::string name,
                              std::string nodeName);
+
+  /// Takes a share of the budget for constants that the caller computes.
+  bool take(int64_t cost, int64_t bytes) const {
+    return !budget || budget->take(cost, bytes);
+  }
 
 private:
   Result<ValueId> append(Op op, std::vector<ValueId> inputs,

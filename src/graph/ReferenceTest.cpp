@@ -277,4 +277,14 @@ TEST(RunReference, RefusesWhatMemoryCannotHold) {
   EXPECT_EQ(result.error().code, ErrorCode::Machine);
 }
 
+TEST(ReferenceCost, GrowsWithTheRank) {
+  Dims flat{1 << 20}, deep(64, 1);
+  std::fill_n(deep.begin(), 20, 2);
+  for (Op op : {Op::Add, Op::Exp, Op::Pad, Op::Transpose}) {
+    std::vector<Dims> flats{flat, flat}, deeps{deep, deep};
+    EXPECT_GE(reference::costOf(op, {}, deeps, deep),
+              20 * reference::costOf(op, {}, flats, flat));
+  }
+}
+
 } // namespace

@@ -7,9 +7,9 @@ using namespace tlm;
 
 std::string tlm::dimsText(const Dims &dims) {
   std::string text = "[";
-  for (size_t i = 0; i < dims.size(); ++i)
+  for (size_t i = 0; i < std::min(dims.size(), kMaxRank); ++i)
     text += (i ? "," : "") + std::to_string(dims[i]);
-  return text + "]";
+  return text + (dims.size() > kMaxRank ? ",...]" : "]");
 }
 
 std::optional<int64_t> tlm::checkedCountOf(const Dims &dims) {

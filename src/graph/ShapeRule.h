@@ -26,7 +26,7 @@ inline constexpr size_t kMaxRank = 64;
 /// Largest kernel, stride, dilation or padding of a window.
 inline constexpr int64_t kMaxWindow = int64_t(1) << 24;
 
-/// "[1,3,224,224]".
+/// "[1,3,224,224]"; of more than kMaxRank dims the first ones and "...".
 std::string dimsText(const Dims &dims);
 
 /// The product of the dims, or nothing when one is negative, there are more

@@ -135,6 +135,34 @@ TEST(ImportShapes, HugeInput) {
                    "too many elements"));
 }
 
+TEST(ImportShapes, HugeResult) {
+  int64_t big = int64_t(1) << 40;
+  OnnxTestModel outer;
+  outer.input("x", {big, 1}).input("y", {1, big});
+  outer.node("Add", {"x", "y"}, {"z"}).output("z");
+  EXPECT_TRUE(says(outer.error(), "too many elements"));
+  OnnxTestModel reshape = relu();
+  reshape.ints("to", {big, big}).node("Reshape", {"y", "to"}, {"z"});
+  EXPECT_NE(reshape.output("z").error(), "no error");
+  OnnxTestModel expand = relu({1});
+  expand.ints("to", {big, big}).node("Expand", {"y", "to"}, {"z"});
+  EXPECT_TRUE(says(expand.output("z").error(), "too many elements"));
+}
+
+TEST(ImportShapes, NegativeDims) {
+  OnnxTestModel input = relu();
+  auto *type = input.graph().mutable_input(0)->mutable_type();
+  type->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_value(
+      -2);
+  EXPECT_TRUE(says(input.error(), "dim 0 is dynamic"));
+  OnnxTestModel reshape = relu();
+  reshape.ints("to", {-2}).node("Reshape", {"y", "to"}, {"z"});
+  EXPECT_NE(reshape.output("z").error(), "no error");
+  OnnxTestModel expand = relu();
+  expand.ints("to", {-2}).node("Expand", {"y", "to"}, {"z"});
+  EXPECT_NE(expand.output("z").error(), "no error");
+}
+
 TEST(ImportShapes, WarnsWhenValueInfoDisagrees) {
   OnnxTestModel model = relu();
   model.node("Neg", {"y"}, {"z"}).valueInfo("z", {3}).valueInfo("y", {-1});

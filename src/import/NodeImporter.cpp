@@ -14,6 +14,19 @@ bool NodeImporter::allConstant() const {
   });
 }
 
+Status NodeImporter::spend(int64_t elements, int64_t keptBytes) const {
+  constexpr int64_t kMaxListed = int64_t(1) << 24, kCostOfEach = 10;
+  if (elements > kMaxListed || !builder.take(kCostOfEach * elements, keptBytes))
+    return makeError("constants take too long to compute: " +
+                     std::to_string(elements) + " numbers more");
+  return success();
+}
+
+Result<std::vector<int64_t>> NodeImporter::listOf(const Value &operand) const {
+  TLM_TRY_STATUS(spend(countOf(operand.dims)));
+  return readInts(operand);
+}
+
 Result<std::vector<int64_t>> NodeImporter::constantInts(size_t i) const {
   const Value &operand = value(inputIds[i]);
   if (!operand.isConstant())
@@ -23,7 +36,7 @@ Result<std::vector<int64_t>> NodeImporter::constantInts(size_t i) const {
     return makeError("input " + std::to_string(i) + " ('" + operand.name +
                      "') must hold integers, found " +
                      typeText(operand.dtype, operand.dims));
-  return readInts(operand);
+  return listOf(operand);
 }
 
 Result<double> NodeImporter::constantNumber(size_t i) const {
@@ -42,8 +55,10 @@ Result<double> NodeImporter::constantNumber(size_t i) const {
 Result<std::vector<double>> NodeImporter::constantReals(size_t i) const {
   const Value &operand = value(inputIds[i]);
   std::optional<std::vector<double>> numbers;
-  if (operand.isConstant() && !holdsInts(operand.dtype))
+  if (operand.isConstant() && !holdsInts(operand.dtype)) {
+    TLM_TRY_STATUS(spend(countOf(operand.dims)));
     numbers = readNumbers(operand);
+  }
   if (!numbers)
     return makeError("input " + std::to_string(i) + " ('" + operand.name +
                      "') must be constant numbers, found " +

@@ -60,6 +60,13 @@ public:
   /// Whether every present input is constant.
   bool allConstant() const;
 
+  /// Pays for `elements` numbers that import reads of constants, or computes
+  /// from them, and for `keptBytes` of a new constant. An error when there are
+  /// more than a list may have, or more than the model's constants may take.
+  Status spend(int64_t elements, int64_t keptBytes = 0) const;
+
+  /// A constant of integers as a list, paid for.
+  Result<std::vector<int64_t>> listOf(const Value &operand) const;
   /// A constant integer input as a list; an error when it is computed.
   Result<std::vector<int64_t>> constantInts(size_t i) const;
   /// A constant input of one element, of any type.

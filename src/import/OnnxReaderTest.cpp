@@ -171,6 +171,11 @@ OnnxTestModel sample() {
   return model.ints("unused", {1, 2}).output("s");
 }
 
+/// Says how many files a test damaged; test/fuzz/hostile_files.py adds them up.
+void recordDamaged(size_t count) {
+  ::testing::Test::RecordProperty("damaged_files", std::to_string(count));
+}
+
 /// Whatever the bytes are, import returns, and what it accepts simplifies and
 /// verifies.
 void importDamaged(const std::string &bytes) {
@@ -189,6 +194,7 @@ TEST(OnnxReaderDamage, TruncatedAnywhere) {
   ASSERT_TRUE(sample().import());
   for (size_t size = 0; size < bytes.size(); ++size)
     importDamaged(bytes.substr(0, size));
+  recordDamaged(bytes.size());
 }
 
 TEST(OnnxReaderDamage, EveryBitFlipped) {
@@ -199,17 +205,20 @@ TEST(OnnxReaderDamage, EveryBitFlipped) {
       damaged[i] = char(damaged[i] ^ (1 << bit));
       importDamaged(damaged);
     }
+  recordDamaged(bytes.size() * 8);
 }
 
 TEST(OnnxReaderDamage, RandomBytesOverwritten) {
   std::string bytes = sample().bytes();
   std::mt19937 engine(7);
-  for (int round = 0; round < 5000; ++round) {
+  constexpr size_t kRounds = 5000;
+  for (size_t round = 0; round < kRounds; ++round) {
     std::string damaged = bytes;
     for (int i = 0; i < 4; ++i)
       damaged[engine() % damaged.size()] = char(engine());
     importDamaged(damaged);
   }
+  recordDamaged(kRounds);
 }
 
 } // namespace

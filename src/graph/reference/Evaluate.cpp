@@ -101,11 +101,13 @@ int64_t reference::costOf(Op op, const OpAttributes &attributes,
   case Op::AveragePool:
     for (const Window &window : std::get<PoolAttributes>(attributes).windows)
       cost *= double(window.kernel);
+    cost *= 3;
     break;
   default:
     for (const Dims &input : inputs)
       cost = std::max(cost, double(countOf(input)));
-    cost *= 10;
+    // Most compute an element's place dim by dim.
+    cost *= std::max(10.0, 4 * double(1 + dims.size()));
   }
   return cost < 9e18 ? int64_t(cost) : std::numeric_limits<int64_t>::max();
 }

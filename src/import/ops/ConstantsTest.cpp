@@ -75,4 +75,49 @@ TEST(ImportDiv, ByConstantZero) {
   EXPECT_EQ(intsOf(model.run()[0]), (Attr::Ints{0, -3}));
 }
 
+//===--- lists that import reads of constants -----------------------------===//
+
+/// An initializer of bytes, all 1.
+OnnxTestModel &addOnes(OnnxTestModel &model, int64_t count) {
+  auto &tensor = *model.graph().add_initializer();
+  tensor.set_name("ones");
+  tensor.set_data_type(onnx::TensorProto::UINT8);
+  tensor.add_dims(count);
+  tensor.set_raw_data(std::string(size_t(count), '\1'));
+  return model;
+}
+
+TEST(ImportLists, TooLongAreRefused) {
+  for (const char *op : {"Compress", "ConstantOfShape", "Expand", "NonZero",
+                         "ReduceSum", "Reshape", "Squeeze", "Tile"}) {
+    OnnxTestModel model;
+    addOnes(model, (int64_t(1) << 24) + 1).input("x", {1, 2});
+    std::vector<std::string> operands{"x", "ones"};
+    if (op == std::string("NonZero") || op == std::string("ConstantOfShape"))
+      operands = {"ones"};
+    model.node(op, operands, {"y"}).output("y");
+    EXPECT_NE(model.error().find("constants take too long"), std::string::npos)
+        << op << ": " << model.error();
+  }
+}
+
+TEST(ImportLists, ManyArePaidForTogether) {
+  auto error = [](int nodes) {
+    OnnxTestModel model;
+    addOnes(model, int64_t(1) << 20).input("x", {1});
+    for (int i = 0; i < nodes; ++i)
+      model.node("NonZero", {"ones"}, {"y" + std::to_string(i)});
+    return model.output("y0").error();
+  };
+  EXPECT_EQ(error(2), "no error");
+  EXPECT_NE(error(40).find("constants take too long"), std::string::npos);
+}
+
+TEST(ImportLists, LongShapesAreCutInMessages) {
+  OnnxTestModel model;
+  addOnes(model, 1000).input("x", {2}).node("Reshape", {"x", "ones"}, {"y"});
+  std::string error = model.output("y").error();
+  EXPECT_NE(error.find("1,1,...]"), std::string::npos) << error;
+}
+
 } // namespace

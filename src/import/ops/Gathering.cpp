@@ -32,7 +32,8 @@ Status checkIndices(NodeImporter &node, ValueId indices, int64_t extent) {
   const Value &value = node.value(indices);
   if (!value.isConstant())
     return success();
-  for (int64_t index : readInts(value))
+  TLM_TRY(auto numbers, node.listOf(value));
+  for (int64_t index : numbers)
     if (index < -extent || index >= extent)
       return makeError("index " + std::to_string(index) + " is outside [" +
                        std::to_string(-extent) + "," +
@@ -194,16 +195,13 @@ Term merged(Expression &e, Merge merge, Term old, Term hit, Term step,
   return select(last < 0, old, updateAt(last));
 }
 
-/// Places a table may have.
-constexpr int64_t kMaxTable = int64_t(1) << 25;
-
 /// For each place the number of the last update that goes there, or -1.
 Result<ValueId> lastUpdates(NodeImporter &node, Dims dims,
                             const std::vector<int64_t> &places) {
-  if (countOf(dims) > kMaxTable)
-    return node.unsupported("writing to " + std::to_string(countOf(dims)) +
-                            " places");
-  std::vector<int64_t> table(size_t(countOf(dims)), -1);
+  int64_t count = countOf(dims);
+  if (!node.spend(count, count * int64_t(sizeof(int64_t))))
+    return node.unsupported("writing to " + std::to_string(count) + " places");
+  std::vector<int64_t> table(size_t(count), -1);
   for (size_t u = 0; u < places.size(); ++u)
     if (places[u] >= 0 && size_t(places[u]) < table.size())
       table[size_t(places[u])] = int64_t(u);
@@ -233,7 +231,7 @@ Result<ValueId> scatterByTable(NodeImporter &node, const Dims &at,
   ValueId data = node.input(0), indices = node.input(1);
   ValueId updates = node.input(2);
   const Dims dims = node.dims(data);
-  std::vector<int64_t> places = readInts(node.value(indices));
+  TLM_TRY(auto places, node.listOf(node.value(indices)));
   for (size_t u = 0; u < places.size(); ++u) {
     int64_t place = 0, rest = int64_t(u), stride = 1;
     for (size_t i = dims.size(); i-- > 0;) {
@@ -306,7 +304,7 @@ Result<ValueId> scatterTuplesByTable(NodeImporter &node,
   ValueId data = node.input(0), updates = node.input(2);
   const Dims dims = node.dims(data);
   Dims prefix(dims.begin(), dims.begin() + int64_t(tuples.depth));
-  std::vector<int64_t> numbers = readInts(node.value(node.input(1)));
+  TLM_TRY(auto numbers, node.listOf(node.value(node.input(1))));
   std::vector<int64_t> places(numbers.size() / tuples.depth, 0);
   for (size_t u = 0; u < places.size(); ++u)
     for (size_t k = 0; k < tuples.depth; ++k) {
@@ -419,6 +417,8 @@ Status tlm::importCompress(NodeImporter &node) {
 /// Only of a constant, which fixes the result's dims.
 Status tlm::importNonZero(NodeImporter &node) {
   const Value &x = node.value(node.input(0));
+  if (x.isConstant())
+    TLM_TRY_STATUS(node.spend(countOf(x.dims)));
   auto numbers = x.isConstant() ? readNumbers(x) : std::nullopt;
   if (!numbers)
     return node.unsupported("the size of its result depends on data");
@@ -427,6 +427,7 @@ Status tlm::importNonZero(NodeImporter &node) {
     if ((*numbers)[i] != 0)
       found.push_back(int64_t(i));
   int64_t count = int64_t(found.size()), rank = int64_t(x.dims.size());
+  TLM_TRY_STATUS(node.spend(rank * count, rank * count * 8));
   std::vector<int64_t> result(size_t(rank * count));
   for (int64_t n = 0; n < count; ++n)
     for (int64_t i = rank, rest = found[size_t(n)]; i-- > 0;

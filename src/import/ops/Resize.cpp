@@ -139,6 +139,11 @@ Taps tapsOf(const Mode &mode, const AxisScale &axis) {
   return taps;
 }
 
+Status payFor(NodeImporter &node, const Taps &taps) {
+  int64_t count = int64_t(taps.places.size());
+  return node.spend(3 * count, count * int64_t(sizeof(int64_t)));
+}
+
 ValueId tableOf(NodeImporter &node, Dims dims, std::vector<int64_t> numbers) {
   return node.constant(DType::I64, std::move(dims),
                        makeConstant(std::move(numbers)));
@@ -167,6 +172,7 @@ Result<ValueId> resizeNearest(NodeImporter &node, ValueId x, const Mode &mode,
     if (isKept(mode, axes[i]))
       continue;
     taps[i] = tapsOf(mode, axes[i]);
+    TLM_TRY_STATUS(payFor(node, taps[i]));
     std::vector<int64_t> places = taps[i].places, same(places.size());
     int64_t factor = axes[i].from > 0 ? axes[i].to / axes[i].from : 0;
     // A whole factor needs no table.
@@ -194,6 +200,7 @@ Result<ValueId> resizeAxis(NodeImporter &node, ValueId x, const Mode &mode,
     return node.unsupported("an axis of " + std::to_string(axis.to) + " from " +
                             std::to_string(axis.from));
   Taps taps = tapsOf(mode, axis);
+  TLM_TRY_STATUS(payFor(node, taps));
   ValueId places = tableOf(node, {axis.to, taps.count}, taps.places);
   ValueId weights = node.constant({axis.to, taps.count}, taps.weights);
   Expression e(node, dims);
