@@ -50,6 +50,13 @@ class Options(c.Structure):
                 ("log", c.c_void_p), ("log_user", c.c_void_p), ("poison_arena", c.c_int32)]
 
 
+StepHook = c.CFUNCTYPE(None, c.c_void_p, c.c_void_p, c.c_int32, c.c_int64, c.c_int64)
+
+
+class RunOptions(c.Structure):
+    _fields_ = [("struct_size", c.c_size_t), ("step_hook", StepHook), ("step_hook_user", c.c_void_p)]
+
+
 class Api(c.Structure):
     _fields_ = [
         ("struct_size", c.c_size_t),
@@ -92,15 +99,20 @@ class Context:
             self.model.api.context_destroy(self.handle)
             self.handle = None
 
-    def bind(self, inputs, outputs):
-        """A function that runs on exactly these arrays, with no work in Python."""
+    def bind(self, inputs, outputs, step_hook=None):
+        """A function that runs on exactly these arrays, with no work in Python but for
+        `step_hook(step, begin_ns, end_ns)` after each step."""
         ins = (Tensor * len(inputs))(*map(describe, inputs))
         outs = (Tensor * len(outputs))(*map(describe, outputs))
         run, handle, check = self.model.api.run, self.handle, self.model.check
-        keep = (inputs, outputs)
+        options = None
+        if step_hook:
+            hook = StepHook(lambda _user, _context, *step: step_hook(*step))
+            options = c.byref(RunOptions(c.sizeof(RunOptions), hook))
+        keep = (inputs, outputs, options)
 
         def call(_keep=keep):
-            check(run(handle, ins, len(ins), outs, len(outs), None))
+            check(run(handle, ins, len(ins), outs, len(outs), options))
         return call
 
 
