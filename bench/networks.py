@@ -14,8 +14,8 @@ engines' thread pools sleep while another one runs.
 
 usage: networks.py [--models NAME_OR_FILE ...] [--threads 1 2] [--rounds 7] [--json FILE]
                    [--any-speed] [--results docs/results.md ...]
---results writes the table: as the whole file, or, where the file has the lines
-"<!-- networks.py -->" and "<!-- end -->", between them.
+--results replaces the section of the file between "<!-- networks.py -->" and "<!-- end -->",
+or appends it.
 The three CNNs by default, drawn from ../shared/models; those that are not there
 are skipped with a message.
 """
@@ -204,8 +204,8 @@ def machine_peak(threads):
 
 
 ENGINES = ("onnxruntime", "openvino", "tlm")
-TITLE = ("# Networks against onnxruntime and OpenVINO\n\n"
-         "Written by `bench/networks.py --results`; do not edit.\n\n")
+HEADING = ("## Networks against onnxruntime and OpenVINO\n\n"
+           "Written by `bench/networks.py --results`; do not edit.\n\n")
 
 
 def results_text(rows, peaks, verdict):
@@ -282,7 +282,7 @@ def main():
             dict(ok=good, right=right, slow=slow, behind=behind, any_speed=arguments.any_speed,
                  verdict=verdict, limit=SLOWEST, peaks=peaks, rows=rows), indent=1))
     for path in arguments.results:
-        write_section(path, "networks.py", results_text(rows, peaks, verdict), TITLE)
+        write_section(path, "networks.py", results_text(rows, peaks, verdict), HEADING)
     print(f"networks: {verdict}")
     return 0 if good else 1
 

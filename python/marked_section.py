@@ -1,19 +1,19 @@
-"""A generated section of a hand-written file, between "<!-- NAME -->" and "<!-- end -->"."""
+"""A generated section of a file, between "<!-- NAME -->" and "<!-- end -->"."""
 import pathlib
 
 
-def write_section(path, name, text, title=None):
-    """Replaces the section; a file without one becomes `title` and the text as a whole."""
+def write_section(path, name, text, heading=None):
+    """Replaces the section; a file without one gets `heading` and the section at its end."""
     path = pathlib.Path(path)
     begin, end = f"<!-- {name} -->\n", "<!-- end -->\n"
     before = path.read_text() if path.exists() else ""
     if begin in before and end in before.split(begin, 1)[1]:
         head, rest = before.split(begin, 1)
         text = head + begin + text + end + rest.split(end, 1)[1]
-    elif title is None:
+    elif heading is None:
         raise SystemExit(f"{path} has no line {begin.strip()} followed by {end.strip()}")
     else:
-        text = title + text
+        text = before + ("\n" if before else "") + heading + begin + text + end
     temporary = path.with_name(path.name + ".part")
     temporary.write_text(text)
     temporary.replace(path)
