@@ -115,11 +115,13 @@ class OpenVino:
 class Tlm:
     name = "tlm"
 
-    def __init__(self, model, threads, folder):
-        artifact = folder / f"{pathlib.Path(model).stem}_{threads}.so"
+    def __init__(self, model, threads, folder, schedules=None):
+        """schedules: a file for --schedule-from."""
+        artifact = folder / f"{pathlib.Path(schedules or model).stem}_{threads}.so"
         if not artifact.exists():
+            given = ["--schedule-from", str(schedules)] if schedules else []
             subprocess.run([str(BIN / "tlm"), "compile", str(model), "-o", str(artifact), "-q",
-                            "--threads", str(threads)], check=True)
+                            "--threads", str(threads), *given], check=True)
         self.model = tlm_ctypes.Model(artifact, threads=threads)
         self.version = json.loads(self.model.manifest())["versions"]["tool"]
 
