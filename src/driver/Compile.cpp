@@ -64,8 +64,10 @@ Detail runGraph(const CompileOptions &, Compilation &c) {
   return std::to_string(c.graph.nodes.size()) + " nodes left";
 }
 
-Detail runPartition(const CompileOptions &, Compilation &c) {
-  TLM_TRY(c.plan, partition(c.graph, PartitionOptions{}));
+Detail runPartition(const CompileOptions &options, Compilation &c) {
+  PartitionOptions partitionOptions;
+  partitionOptions.stripedBytes = options.target.l2Bytes / 4;
+  TLM_TRY(c.plan, partition(c.graph, partitionOptions));
   planMemory(c.plan);
   std::string broken = verifyPlan(c.plan, c.graph);
   TLM_CHECK(broken.empty()) << broken;

@@ -2,6 +2,7 @@
 
 #include "driver/PlanBlob.h"
 
+#include "driver/Stripes.h"
 #include "runtime/Format.h"
 #include "runtime/Hash.h"
 
@@ -16,7 +17,7 @@ class BlobBuilder {
 public:
   BlobBuilder(const ArtifactInput &input, const WeightLayout &layout)
       : graph(*input.graph), plan(*input.plan), kernels(*input.kernels),
-        layout(layout) {
+        layout(layout), threads(input.target.threads) {
     blob.bytes.resize(sizeof(TlmPlanHeader));
   }
 
@@ -202,6 +203,13 @@ private:
     return array(records);
   }
 
+  TlmSlice partRecords() {
+    std::vector<TlmPartRecord> records;
+    for (const StepPart &part : stepParts(plan, kernels, threads))
+      records.push_back({uint32_t(part.step), 0, part.firstChunk, part.chunks});
+    return array(records);
+  }
+
   /// Outputs that are not the place a step writes to.
   TlmSlice copyRecords() {
     std::vector<TlmCopyRecord> records;
@@ -227,6 +235,7 @@ private:
     record.buffers = bufferRecords();
     record.borders = borderRecords();
     record.steps = stepRecords();
+    record.parts = partRecords();
     record.copies = copyRecords();
     record.arenaBytes = plan.arenaBytes;
     return record;
@@ -236,6 +245,7 @@ private:
   const Plan &plan;
   const std::vector<Kernel> &kernels;
   const WeightLayout &layout;
+  int64_t threads;
   PlanBlob blob;
   std::map<std::string, uint32_t> texts;
 };

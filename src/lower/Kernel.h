@@ -37,6 +37,9 @@ namespace tlm {
 struct KernelStage {
   std::string symbol;
   int64_t chunks = 1;
+  /// Chunks in order fill so many equal parts of the output's pixels one after
+  /// the other; 1 where they do not.
+  int64_t rowBlocks = 1;
 };
 
 struct Kernel {

@@ -184,7 +184,7 @@ void Pipeline::Impl::addEntries(llvm::Module &module, const Task &task,
                          done);
     builder.SetInsertPoint(done);
     builder.CreateRetVoid();
-    kernel.stages.push_back({symbol, stage.chunks});
+    kernel.stages.push_back({symbol, stage.chunks, stage.rowBlocks});
   }
   for (llvm::Function &function : module)
     if (!function.isDeclaration()) {

@@ -322,6 +322,7 @@ Result<Payload> WinogradBuilder::build() {
     stage.name = "s0";
     int64_t blocks = tileRowCount / rows;
     stage.chunks = images * blocks;
+    stage.rowBlocks = images == 1 && height % 4 == 0 ? blocks : 1;
     PointEmitter e(lanes, "e"), o(lanes, "o");
     LoopNest before("b"), after("a");
     auto prologue = [&](LoopNest &nest, std::string &image,

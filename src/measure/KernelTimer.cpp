@@ -82,9 +82,10 @@ void KernelTimer::runOnce(size_t copy) {
       stage.entry(arguments, workers, 0, stage.chunks);
       continue;
     }
-    TlmRegion region = {stage.entry,  arguments,
-                        workers,      memory->workerBytes,
-                        stage.chunks, int(kernel.maxParallelism)};
+    TlmRegion region = {
+        stage.entry,         arguments,    workers,
+        memory->workerBytes,
+        /*firstChunk=*/0,    stage.chunks, kernel.maxParallelism};
     tlmPoolRun(pool, &region);
   }
 }

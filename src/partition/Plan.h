@@ -45,9 +45,17 @@ struct PlanStep {
   std::string name;
 };
 
+/// Steps in a row, each reading what the one before wrote, that may run stripe
+/// by stripe of the image; all their buffers live together.
+struct PlanChain {
+  int32_t first = 0, count = 0;
+  bool operator==(const PlanChain &) const = default;
+};
+
 struct Plan {
   std::vector<Task> tasks; ///< unique by text
   std::vector<PlanStep> steps;
+  std::vector<PlanChain> chains; ///< disjoint, in order
   std::vector<PlanBuffer> buffers;
   /// Signature, by position: buffers of kind Input and Output.
   std::vector<int32_t> inputs, outputs;
@@ -57,12 +65,18 @@ struct Plan {
 
 struct PartitionOptions {
   int64_t vectorFloats = 16; ///< lanes that channelStride is rounded up to
+  /// Images of this size and more are handed on stripe by stripe; 0: none is.
+  int64_t stripedBytes = 0;
 };
 
 /// Fuses, fixes layouts and borders, deduplicates tasks. Fails only for graphs
 /// with an operator no task kind covers (the message names node and op). The
-/// parts, in order: Fusion, Layouts, Borders, BuildPlan, planMemory.
+/// parts, in order: Fusion, Layouts, Borders, BuildPlan, findChains,
+/// planMemory.
 Result<Plan> partition(const Graph &graph, const PartitionOptions &options);
+
+/// Chains over images of at least `bytes`: convolutions and pools of one image.
+std::vector<PlanChain> findChains(const Plan &plan, int64_t bytes);
 
 /// Assigns arena offsets from the lifetimes of the steps. Bordered buffers get
 /// slots that only buffers of the same type share (see BufferType.h).

@@ -22,6 +22,14 @@ std::vector<Lifetime> lifetimesOf(const Plan &plan) {
         lifetime.first = int32_t(i);
       lifetime.last = int32_t(i);
     }
+  for (const PlanChain &chain : plan.chains)
+    for (Lifetime &lifetime : lifetimes) {
+      Lifetime whole = {chain.first, chain.first + chain.count - 1};
+      if (lifetime.empty() || !lifetime.overlaps(whole))
+        continue;
+      lifetime.first = std::min(lifetime.first, whole.first);
+      lifetime.last = std::max(lifetime.last, whole.last);
+    }
   return lifetimes;
 }
 

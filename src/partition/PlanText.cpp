@@ -34,6 +34,9 @@ std::string planText(const Plan &plan, const Graph &graph) {
               bufferText(plan, graph, step.operands[j]) + ' ' +
               task.operands[j].type.text() + '\n';
   }
+  for (const PlanChain &chain : plan.chains)
+    text += "chain of steps " + std::to_string(chain.first) + " to " +
+            std::to_string(chain.first + chain.count - 1) + '\n';
   text += std::to_string(plan.steps.size()) + " steps, " +
           std::to_string(plan.tasks.size()) + " tasks, arena " +
           std::to_string(plan.arenaBytes) + " bytes (naive " +

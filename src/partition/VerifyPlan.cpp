@@ -14,9 +14,10 @@ public:
       : plan(plan), graph(graph), written(plan.buffers.size(), false) {}
 
   std::string run() {
-    for (auto check : {&PlanVerifier::checkBuffers,
-                       &PlanVerifier::checkSignature, &PlanVerifier::checkTasks,
-                       &PlanVerifier::checkSteps, &PlanVerifier::checkArena})
+    for (auto check :
+         {&PlanVerifier::checkBuffers, &PlanVerifier::checkSignature,
+          &PlanVerifier::checkTasks, &PlanVerifier::checkSteps,
+          &PlanVerifier::checkChains, &PlanVerifier::checkArena})
       if (std::string broken = (this->*check)(); !broken.empty())
         return broken;
     return {};
@@ -132,6 +133,17 @@ private:
       if (!written[size_t(plan.outputs[i])] &&
           plan.buffers[size_t(plan.outputs[i])].type.elementCount())
         return name("output", i) + "never written";
+    return {};
+  }
+
+  std::string checkChains() {
+    int32_t next = 0;
+    for (const PlanChain &chain : plan.chains) {
+      if (chain.first < next || chain.count < 2 ||
+          size_t(chain.first) + size_t(chain.count) > plan.steps.size())
+        return "a chain of no steps, or of another's";
+      next = chain.first + chain.count;
+    }
     return {};
   }
 

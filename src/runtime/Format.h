@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TLM_FORMAT_VERSION 1u
+#define TLM_FORMAT_VERSION 2u
 #define TLM_PLAN_MAGIC "TLMPLAN"
 #define TLM_WEIGHTS_MAGIC "TLMWGHT"
 #define TLM_WEIGHTS_END "TLM-END."
@@ -104,6 +104,17 @@ typedef struct TlmStepRecord {
   uint32_t reserved;
 } TlmStepRecord;
 
+/* Steps run part by part, in the order of the parts. A part is chunks
+ * [firstChunk, firstChunk + chunks) of a step's only stage, or, where `chunks`
+ * is 0, all stages of it. The parts of all steps interleaved give what the steps
+ * one after the other do. */
+typedef struct TlmPartRecord {
+  uint32_t step;
+  uint32_t reserved;
+  int64_t firstChunk;
+  int64_t chunks;
+} TlmPartRecord;
+
 /* After the steps: `bytes` from source to output `output`, both dense. For
  * outputs that no step writes directly (an output listed twice, a view of
  * another buffer, an input or a constant handed through). */
@@ -120,6 +131,7 @@ typedef struct TlmPlanRecord {
   TlmSlice buffers; /* TlmBufferRecord */
   TlmSlice borders; /* TlmBorderRecord */
   TlmSlice steps;   /* TlmStepRecord */
+  TlmSlice parts;   /* TlmPartRecord */
   TlmSlice copies;  /* TlmCopyRecord */
   int64_t arenaBytes;
 } TlmPlanRecord;

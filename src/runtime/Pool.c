@@ -135,8 +135,8 @@ static void work(TlmPool *pool, int index) {
     while (claim(victim, grain, &begin, &end)) {
       const TlmRegion *region = &pool->region;
       region->function(region->args,
-                       region->scratch + index * region->scratchStride, begin,
-                       end);
+                       region->scratch + index * region->scratchStride,
+                       region->firstChunk + begin, region->firstChunk + end);
       finished += end - begin;
     }
   }
@@ -330,7 +330,8 @@ void tlmPoolRun(TlmPool *pool, const TlmRegion *region) {
   width = free < width ? free : width;
   if (width <= 1 || region->chunks > INT32_MAX) {
     if (region->chunks > 0)
-      region->function(region->args, region->scratch, 0, region->chunks);
+      region->function(region->args, region->scratch, region->firstChunk,
+                       region->firstChunk + region->chunks);
     return;
   }
   pool->region = *region;

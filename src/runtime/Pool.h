@@ -35,6 +35,7 @@ typedef struct TlmRegion {
   /* Worker w uses scratch + w * scratchStride. */
   char *scratch;
   int64_t scratchStride;
+  int64_t firstChunk; /* chunk i of the region is firstChunk + i of the stage */
   int64_t chunks;
   int64_t parallelism; /* workers at most */
 } TlmRegion;

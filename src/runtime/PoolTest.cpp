@@ -32,9 +32,10 @@ protected:
 
   void run(TlmPool *pool, Work &work, int64_t parallelism) {
     void *args[] = {&work};
-    TlmRegion region = {
-        addValue,   args, scratch.data(), stride, int64_t(work.counts.size()),
-        parallelism};
+    TlmRegion region = {addValue,         args,
+                        scratch.data(),   stride,
+                        /*firstChunk=*/0, int64_t(work.counts.size()),
+                        parallelism};
     tlmPoolRun(pool, &region);
   }
   void check(const Work &work, int64_t sum) {
@@ -115,7 +116,7 @@ TEST_F(PoolTest, ManyCallersManyPools) {
       work.counts.resize(16);
       work.value = caller;
       void *args[] = {&work};
-      TlmRegion region = {addValue, args, mine.data(), stride, 16, 4};
+      TlmRegion region = {addValue, args, mine.data(), stride, 0, 16, 4};
       for (int i = 0; i < 300; ++i) {
         TlmPoolUse use = tlmPoolEnter(pool, 3);
         if (use == TLM_POOL_OWNED)

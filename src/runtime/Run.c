@@ -124,8 +124,9 @@ typedef struct HookedRegion {
 static void runHooked(void *argument, int64_t index) {
   const HookedRegion *hooked = (const HookedRegion *)argument;
   const TlmRegion *region = hooked->region;
-  int64_t begin = region->chunks * index / hooked->workers;
-  int64_t end = region->chunks * (index + 1) / hooked->workers;
+  int64_t begin = region->firstChunk + region->chunks * index / hooked->workers;
+  int64_t end =
+      region->firstChunk + region->chunks * (index + 1) / hooked->workers;
   uint32_t rounding = tlmDefaultRounding();
   region->function(region->args,
                    region->scratch + index * region->scratchStride, begin, end);
@@ -146,7 +147,8 @@ static void runStage(const tlm_model *model, const TlmRegion *region,
   if (workers > 1 && use == TLM_POOL_OWNED)
     tlmPoolRun(model->pool, region);
   else if (region->chunks > 0)
-    region->function(region->args, region->scratch, 0, region->chunks);
+    region->function(region->args, region->scratch, region->firstChunk,
+                     region->firstChunk + region->chunks);
 }
 
 static int64_t now(void) {
@@ -155,8 +157,11 @@ static int64_t now(void) {
   return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-static void runStep(tlm_context *context, const TlmPlanState *state,
-                    const TlmPlanRecord *plan, uint32_t index, TlmPoolUse use) {
+/* All chunks of all stages, or some of the only one. */
+static void runPart(tlm_context *context, const TlmPlanState *state,
+                    const TlmPlanRecord *plan, const TlmPartRecord *part,
+                    TlmPoolUse use) {
+  uint32_t index = part->step;
   const TlmStepRecord *step =
       (const TlmStepRecord *)tlmAt(plan->steps.offset) + index;
   const TlmKernelRecord *kernel = &tlmKernels()[step->kernel];
@@ -167,7 +172,8 @@ static void runStep(tlm_context *context, const TlmPlanState *state,
                         state->args + state->firstArg[index],
                         context->workerScratch,
                         context->workerScratchStride,
-                        stages[i].chunks,
+                        part->firstChunk,
+                        part->chunks ? part->chunks : stages[i].chunks,
                         kernel->maxParallelism};
     runStage(context->model, &region, use);
   }
@@ -183,11 +189,15 @@ static void runSteps(tlm_context *context, const TlmPlanState *state,
       model->pool ? tlmPoolEnter(model->pool, workers) : TLM_POOL_SERIAL;
   uint32_t rounding = tlmDefaultRounding();
   tlm_step_hook hook = options ? options->step_hook : NULL;
-  for (uint32_t i = 0; i < plan->steps.count; ++i) {
-    int64_t begin = hook ? now() : 0;
-    runStep(context, state, plan, i, use);
-    if (hook)
-      hook(options->step_hook_user, context, (int32_t)i, begin, now());
+  const TlmPartRecord *parts = (const TlmPartRecord *)tlmAt(plan->parts.offset);
+  for (uint32_t i = 0; !hook && i < plan->parts.count; ++i)
+    runPart(context, state, plan, &parts[i], use);
+  /* Whoever looks at steps sees each of them whole. */
+  for (uint32_t i = 0; hook && i < plan->steps.count; ++i) {
+    TlmPartRecord whole = {i, 0, 0, 0};
+    int64_t begin = now();
+    runPart(context, state, plan, &whole, use);
+    hook(options->step_hook_user, context, (int32_t)i, begin, now());
   }
   tlmRestoreRounding(rounding);
   if (model->pool)
