@@ -36,6 +36,16 @@ static double imbalance(int64_t chunks, int64_t workers) {
   return double(rounds * workers) / double(chunks);
 }
 
+// Chunks of rows that let kernels hand large images on stripe by stripe: what a
+// chunk reads and writes is a quarter of L2.
+static int64_t stripes(const Task &task, const Target &target) {
+  const BufferType &in = task.find(Role::Input)->type;
+  const BufferType &out = task.output().type;
+  if (in.dims.size() != 4 || in.dims[0] != 1)
+    return 1;
+  return (in.sizeBytes() + out.sizeBytes()) / (target.l2Bytes / 4) + 1;
+}
+
 // How many chunks to cut `extent` iterations into, out of its divisors: at
 // least `least` (cache), little imbalance, and chunks of 10 us or more, up to
 // four a worker, so that a disturbed worker is helped out.
@@ -228,6 +238,8 @@ static bool scheduleDirect(const Task &task, const Target &target,
     leastRows = int64_t(inputBytes / double(shape.images) /
                         double(target.l2Bytes / 2)) +
                 1;
+  if (weightBytes <= double(target.l2Bytes / 8))
+    leastRows = std::max(leastRows, stripes(task, target));
   // A panel writes a short piece of every row: while those of the next panel
   // are still in L2, memory sees whole rows.
   double outputBytes =
@@ -352,7 +364,9 @@ static void scheduleWindow(const Task &task, const Target &target,
   int64_t height = out.dims[2];
   double time = estimateMicroseconds(task, target);
   int64_t workers = usefulWorkers(target, time);
-  int64_t least = in.sizeBytes() / in.dims[0] / (target.l2Bytes / 2) + 1;
+  int64_t least =
+      std::max(in.sizeBytes() / in.dims[0] / (target.l2Bytes / 2) + 1,
+               stripes(task, target));
   int64_t rowChunks = pickChunks(height, workers, least, time);
   // Short images: cut the channels instead, a cache line each at least.
   int64_t blocks = in.channelStride / target.vectorFloats(), blockChunks = 1;
