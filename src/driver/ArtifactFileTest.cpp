@@ -1,5 +1,6 @@
 #include "base/AtomicFile.h"
 #include "driver/testdata/TinyModel.h"
+#include "runtime/Format.h"
 
 #include <gtest/gtest.h>
 
@@ -54,7 +55,8 @@ protected:
 
   TestDirectory directory;
   /// How the plan begins.
-  const std::string plan = std::string("TLMPLAN\0\1", 9);
+  const std::string plan =
+      std::string(TLM_PLAN_MAGIC, 8) + char(TLM_FORMAT_VERSION);
 };
 
 TEST_F(ArtifactFileTest, EqualInputsEqualBytes) {
@@ -203,7 +205,7 @@ TEST_F(ArtifactFileTest, Manifest) {
   ASSERT_NE(loaded.api, nullptr);
   auto manifest = nlohmann::json::parse(loaded.api->manifest(), nullptr, false);
   ASSERT_TRUE(manifest.is_object());
-  EXPECT_EQ(manifest["versions"]["format"], 1);
+  EXPECT_EQ(manifest["versions"]["format"], TLM_FORMAT_VERSION);
   EXPECT_EQ(manifest["target"]["features"][0], "sse2");
   EXPECT_EQ(manifest["inputs"][0]["name"], "x");
   EXPECT_EQ(manifest["kernels"].size(), 3u);

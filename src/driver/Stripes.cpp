@@ -112,7 +112,11 @@ std::vector<StepPart> stepParts(const Plan &plan,
   std::vector<StepPart> parts;
   size_t next = 0;
   for (int32_t i = 0; i < int32_t(plan.steps.size());) {
-    if (next < plan.chains.size() && plan.chains[next].first == i) {
+    // With several workers the barriers between parts cost what the chain
+    // saves.
+    bool starts = threads == 1 && next < plan.chains.size() &&
+                  plan.chains[next].first == i;
+    if (starts) {
       const PlanChain &chain = plan.chains[next++];
       ChainOrder(plan, kernels, chain, threads, parts).run();
       i += chain.count;

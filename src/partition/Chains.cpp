@@ -22,6 +22,19 @@ static bool keepsRows(const Task &task) {
   }
 }
 
+/// What every stripe reads again. A 3x3 filter may become Winograd's, four
+/// times as large.
+static int64_t constantBytes(const Task &task) {
+  int64_t bytes = 0;
+  for (const Operand &operand : task.operands)
+    if (operand.isConstant)
+      bytes += operand.type.sizeBytes();
+  bool mayBeWinograd = task.kind == TaskKind::Conv &&
+                       task.windows[0].kernel == 3 &&
+                       task.windows[0].stride == 1;
+  return mayBeWinograd ? 4 * bytes : bytes;
+}
+
 std::vector<PlanChain> findChains(const Plan &plan, int64_t bytes) {
   auto taskOf = [&](size_t step) -> const Task & {
     return plan.tasks[size_t(plan.steps[step].task)];
@@ -37,11 +50,15 @@ std::vector<PlanChain> findChains(const Plan &plan, int64_t bytes) {
            plan.steps[step - 1].operands.back();
   };
   std::vector<PlanChain> chains;
+  int64_t constants = 0; // of the chain that ends before `step`
   for (size_t step = 1; step < plan.steps.size(); ++step) {
-    if (!follows(step))
-      continue;
     bool extends = !chains.empty() &&
                    chains.back().first + chains.back().count == int32_t(step);
+    if (!extends)
+      constants = constantBytes(taskOf(step - 1));
+    constants += constantBytes(taskOf(step));
+    if (!follows(step) || constants > bytes)
+      continue;
     if (extends)
       ++chains.back().count;
     else

@@ -75,7 +75,8 @@ struct PartitionOptions {
 /// planMemory.
 Result<Plan> partition(const Graph &graph, const PartitionOptions &options);
 
-/// Chains over images of at least `bytes`: convolutions and pools of one image.
+/// Chains over images of at least `bytes`: convolutions and pools of one image,
+/// whose constants together are no more, since every stripe reads them again.
 std::vector<PlanChain> findChains(const Plan &plan, int64_t bytes);
 
 /// Assigns arena offsets from the lifetimes of the steps. Bordered buffers get

@@ -90,3 +90,18 @@ TEST(PlanMemory, NoTwoLiveBuffersOverlap) {
       }
   }
 }
+
+// Its steps take turns, so none of its buffers is free before all have run.
+TEST(PlanMemory, BuffersOfAChainLiveTogether) {
+  Plan plan;
+  for (int i = 0; i < 6; ++i)
+    plan.buffers.push_back({.type = vectorOf(16), .value = 0});
+  plan.steps = {{0, {0, 1}, ""},
+                {0, {1, 2}, ""},
+                {0, {2, 3}, ""},
+                {0, {3, 4}, ""},
+                {0, {4, 5}, ""}};
+  plan.chains = {{1, 3}};
+  planMemory(plan);
+  EXPECT_EQ(plan.arenaBytes, 4 * 64); // 1 to 4; 0 shares with one of 2 to 4
+}

@@ -386,6 +386,11 @@ static void scheduleWindow(const Task &task, const Target &target,
   schedule.set(Decision::RegisterTile, "h", tileH);
   schedule.set(Decision::RegisterTile, "w", tileW);
   schedule.set(Decision::ParallelTile, "c", blocks / blockChunks);
+  // Images beyond L2 are read and written in the order of memory.
+  bool pixelsOuter = in.sizeBytes() + out.sizeBytes() > target.l2Bytes / 2;
+  schedule.set(
+      Decision::LoopOrder, "",
+      int64_t(pixelsOuter ? LoopOrder::PixelsOuter : LoopOrder::PanelsOuter));
   schedule.set(Decision::ParallelTile, "rows", height / rowChunks);
   schedule.set(Decision::MaxParallelism, "", workers);
 }

@@ -227,6 +227,14 @@ runKeepingSteps(LoadedModel &model, const std::vector<HostTensor> &inputs,
                     failure = tensor.error();
                 }));
   TLM_TRY_STATUS(std::move(failure));
+  std::vector<HostTensor> usual;
+  TLM_TRY_STATUS(model.run(inputs, usual));
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (usual[i].data != outputs[i].data)
+      return makeError("output '" + outputs[i].name +
+                           "' has other bits when steps take turns",
+                       "this is a bug of tlm; please report the model",
+                       ErrorCode::Mismatch);
   return kept;
 }
 

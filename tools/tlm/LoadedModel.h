@@ -76,8 +76,9 @@ private:
   std::vector<StepFacts> stepFacts;
 };
 
-/// Runs once and returns every step's output under its ONNX value name, in
-/// the order of the steps.
+/// Runs step by step and returns every step's output under its ONNX value name,
+/// in the order of the steps; then runs as usual, where steps may take turns
+/// (driver/Stripes.h). An error when that gives other outputs.
 Result<std::vector<HostTensor>>
 runKeepingSteps(LoadedModel &model, const std::vector<HostTensor> &inputs,
                 std::vector<HostTensor> &outputs);
