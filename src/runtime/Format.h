@@ -106,8 +106,8 @@ typedef struct TlmStepRecord {
 
 /* Steps run part by part, in the order of the parts. A part is chunks
  * [firstChunk, firstChunk + chunks) of a step's only stage, or, where `chunks`
- * is 0, all stages of it. The parts of all steps interleaved give what the steps
- * one after the other do. */
+ * is 0, all stages of it. The parts of all steps interleaved give what the
+ * steps one after the other do. */
 typedef struct TlmPartRecord {
   uint32_t step;
   uint32_t reserved;
