@@ -1,6 +1,7 @@
 """The three CNNs of ../shared/models with weights. A checkout may be without them:
 everything that uses them says so and is skipped.
 """
+import json
 import os
 import pathlib
 import subprocess
@@ -30,3 +31,26 @@ def materialise(name, folder):
 
 def materialise_all(names, folder):
     return [path for path in (materialise(name, folder) for name in names) if path]
+
+
+def with_zero_weights(skeleton, folder):
+    """The graph with its removed initializers, as external data of a sparse file."""
+    import onnx
+    model = onnx.load(skeleton)
+    stripped = json.loads({p.key: p.value for p in model.metadata_props}["stripped_initializers"])
+    del model.metadata_props[:]
+    end = 0
+    for name, (dims, _, _) in stripped.items():
+        size = 4
+        for dim in dims:
+            size *= dim
+        tensor = model.graph.initializer.add(name=name, dims=dims, data_type=onnx.TensorProto.FLOAT,
+                                             data_location=onnx.TensorProto.EXTERNAL)
+        for key, value in dict(location="zeros", offset=end, length=size).items():
+            tensor.external_data.add(key=key, value=str(value))
+        end += (size + 4095) // 4096 * 4096
+    with open(folder / "zeros", "wb") as file:
+        file.truncate(end)
+    path = folder / f"{skeleton.stem}.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path

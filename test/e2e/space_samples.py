@@ -18,36 +18,12 @@ import subprocess
 import sys
 import tempfile
 
-import onnx
-
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
-from shared_networks import MODELS  # noqa: E402
+from shared_networks import MODELS, with_zero_weights  # noqa: E402
 
 CORPUS = pathlib.Path(os.environ.get("TLM_SHARED_CORPUS", MODELS.parent / "corpus"))
 TLM = pathlib.Path(os.environ.get("TLM_BIN", ROOT / "build/bin")) / "tlm"
-
-
-def with_zero_weights(skeleton, folder):
-    """The graph with its removed initializers, as external data of a sparse file."""
-    model = onnx.load(skeleton)
-    stripped = json.loads({p.key: p.value for p in model.metadata_props}["stripped_initializers"])
-    del model.metadata_props[:]
-    end = 0
-    for name, (dims, _, _) in stripped.items():
-        size = 4
-        for dim in dims:
-            size *= dim
-        tensor = model.graph.initializer.add(name=name, dims=dims, data_type=onnx.TensorProto.FLOAT,
-                                             data_location=onnx.TensorProto.EXTERNAL)
-        for key, value in dict(location="zeros", offset=end, length=size).items():
-            tensor.external_data.add(key=key, value=str(value))
-        end += (size + 4095) // 4096 * 4096
-    with open(folder / "zeros", "wb") as file:
-        file.truncate(end)
-    path = folder / f"{skeleton.stem}.onnx"
-    path.write_bytes(model.SerializeToString())
-    return path
 
 
 def collect(patterns, tasks, flags):
