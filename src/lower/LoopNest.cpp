@@ -2,6 +2,8 @@
 
 #include "lower/Text.h"
 
+#include <algorithm>
+
 using namespace tlm;
 
 std::string LoopNest::fresh(const char *stem) {
@@ -84,6 +86,39 @@ void LoopNest::store(const std::string &value, const Array &array,
                       ">, vector<", lanes, "x", array.type, ">\n")
                 : cat("    memref.store ", value, ", ", array.name, "[", at,
                       "] : memref<", array.floats, "x", array.type, ">\n");
+}
+
+std::string LoopNest::loadFirst(const Array &array, const std::string &at,
+                                int64_t lanes, int64_t count,
+                                const std::string &otherwise) {
+  if (count == lanes)
+    return load(array, at, lanes);
+  std::string type = cat("vector<", lanes, "x", array.type, ">");
+  std::string mask = firstLanes(count, lanes), name = fresh();
+  body +=
+      cat("    ", name, " = vector.maskedload ", array.name, "[", at, "], ",
+          mask, ", ", otherwise, " : memref<", array.floats, "x", array.type,
+          ">, vector<", lanes, "xi1>, ", type, " into ", type, "\n");
+  return name;
+}
+
+void LoopNest::storeFirst(const std::string &value, const Array &array,
+                          const std::string &at, int64_t lanes, int64_t count) {
+  if (count == lanes)
+    return store(value, array, at, lanes);
+  body += cat("    vector.maskedstore ", array.name, "[", at, "], ",
+              firstLanes(count, lanes), ", ", value, " : memref<", array.floats,
+              "x", array.type, ">, vector<", lanes, "xi1>, vector<", lanes, "x",
+              array.type, ">\n");
+}
+
+std::string LoopNest::firstLanes(int64_t count, int64_t lanes) {
+  std::vector<std::string> bits(size_t(lanes), "false");
+  std::fill(bits.begin(), bits.begin() + count, "true");
+  std::string name = fresh("first");
+  header += cat("  ", name, " = arith.constant dense<[", join(bits, ", "),
+                "]> : vector<", lanes, "xi1>\n");
+  return name;
 }
 
 std::string LoopNest::constant(float value, int64_t lanes) {

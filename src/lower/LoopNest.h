@@ -48,6 +48,15 @@ public:
                    int64_t lanes = 0);
   void store(const std::string &value, const Array &array,
              const std::string &at, int64_t lanes = 0);
+  /// The same of the first `count` lanes of a vector: others are `otherwise`
+  /// (a vector) or not stored, and their memory is not touched.
+  std::string loadFirst(const Array &array, const std::string &at,
+                        int64_t lanes, int64_t count,
+                        const std::string &otherwise);
+  void storeFirst(const std::string &value, const Array &array,
+                  const std::string &at, int64_t lanes, int64_t count);
+  /// A vector<lanes x i1> that is true in the first `count` lanes.
+  std::string firstLanes(int64_t count, int64_t lanes);
   std::string constant(float value, int64_t lanes = 0);
   std::string fresh(const char *stem = "v");
   /// Operations in front of the loops, such as another emitter's constants.

@@ -1,8 +1,9 @@
 //===- RowTemplates.cpp - softmax and normalisation -----------------------===//
 //
-// Rows of whole vectors that stay in L1: a few passes over a row, each a loop
-// of vectors with vector accumulators and one horizontal step at its end.
-// Several independent accumulators hide the latency of the additions.
+// Rows that stay in L1: a few passes over a row, each a loop of vectors with
+// vector accumulators and one horizontal step at its end. Several independent
+// accumulators hide the latency of the additions. What is left behind the whole
+// vectors is one more, of which only the columns are read and written.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,48 +11,65 @@
 #include "lower/Payload.h"
 #include "lower/Text.h"
 
+#include <algorithm>
 #include <functional>
 
 using namespace tlm;
 
 namespace {
 
-/// One row: loops over its vectors, `unroll` at a time.
+struct Rows {
+  int64_t rows = 0, columns = 0, perChunk = 0, sums = 1;
+};
+
+/// One row: loops over its vectors, `sums` at a time where it accumulates, then
+/// what is left.
 class RowLoops {
 public:
-  RowLoops(LoopNest &nest, int64_t lanes, int64_t columns, int64_t unroll)
-      : nest(nest), lanes(lanes), columns(columns), unroll(unroll),
-        type(cat("vector<", lanes, "xf32>")) {}
+  RowLoops(LoopNest &nest, int64_t lanes, const Rows &rows, std::string row)
+      : nest(nest), lanes(lanes), columns(rows.columns), sums(rows.sums),
+        row(std::move(row)), type(cat("vector<", lanes, "xf32>")) {}
 
-  using Step = std::function<std::string(const std::string &column,
+  /// A vector of the row, of which `count` lanes are columns.
+  struct Part {
+    std::string column;
+    int64_t count;
+  };
+  /// What `array` holds at the columns of the row; `otherwise` behind them.
+  std::string load(const LoopNest::Array &array, const Part &part,
+                   const std::string &otherwise) {
+    return nest.loadFirst(array, at(part), lanes, part.count, otherwise);
+  }
+  void store(const std::string &value, const LoopNest::Array &array,
+             const Part &part) {
+    nest.storeFirst(value, array, at(part), lanes, part.count);
+  }
+  /// The same of an array that all rows share.
+  std::string loadShared(const LoopNest::Array &array, const Part &part,
+                         const std::string &otherwise) {
+    return nest.loadFirst(array, part.column, lanes, part.count, otherwise);
+  }
+
+  using Step = std::function<std::string(const Part &part,
                                          const std::string &accumulator)>;
 
   /// Accumulates over the row and combines to a scalar with `kind`.
   std::string reduce(float start, const char *kind, const char *flags,
                      const Step &step) {
-    std::string low = nest.index(0, {}), high = nest.index(columns, {}),
-                by = nest.index(unroll * lanes, {});
-    std::string c = nest.fresh("c"), result = nest.fresh("acc");
-    std::string zero = nest.constant(start, lanes);
-    std::vector<std::string> carried, names, types, next;
-    for (int64_t u = 0; u < unroll; ++u) {
-      names.push_back(nest.fresh("a"));
-      carried.push_back(cat(names.back(), " = ", zero));
-      types.push_back(type);
+    std::vector<std::string> parts(size_t(sums), nest.constant(start, lanes));
+    int64_t vectors = columns / lanes, looped = vectors / sums * sums;
+    if (looped)
+      parts = reduceLoop(looped, parts, step);
+    for (int64_t v = looped; v * lanes < columns; ++v) {
+      std::string &sum = parts[size_t(v - looped)];
+      sum = step(partAt(v), sum);
     }
-    nest.raw(cat("  ", result, ":", unroll, " = scf.for ", c, " = ", low,
-                 " to ", high, " step ", by, " iter_args(", join(carried, ", "),
-                 ") -> (", join(types, ", "), ") {\n"));
-    for (int64_t u = 0; u < unroll; ++u)
-      next.push_back(step(nest.index(u * lanes, {{c, 1}}), names[size_t(u)]));
-    nest.raw(cat("    scf.yield ", join(next, ", "), " : ", join(types, ", "),
-                 "\n  }\n"));
-    std::string sum = cat(result, "#0");
-    for (int64_t u = 1; u < unroll; ++u) {
+    std::string sum = parts[0];
+    for (int64_t u = 1; u < sums; ++u) {
       std::string s = nest.fresh();
       nest.raw(cat("    ", s, " = arith.",
                    std::string(kind) == "add" ? "addf " : "maximumf ", sum,
-                   ", ", result, "#", u, flags, " : ", type, "\n"));
+                   ", ", parts[size_t(u)], flags, " : ", type, "\n"));
       sum = s;
     }
     std::string scalar = nest.fresh();
@@ -60,10 +78,14 @@ public:
     return scalar;
   }
 
-  void forEach(const std::function<void(const std::string &column)> &step) {
-    std::string c = nest.open("c", 0, columns, lanes);
-    step(c);
-    nest.close();
+  void forEach(const std::function<void(const Part &part)> &step) {
+    int64_t whole = columns / lanes * lanes;
+    if (whole) {
+      step({nest.open("c", 0, whole, lanes), lanes});
+      nest.close();
+    }
+    if (whole < columns)
+      step(partAt(whole / lanes));
   }
 
   std::string broadcast(const std::string &scalar) {
@@ -74,32 +96,60 @@ public:
   }
 
 private:
-  LoopNest &nest;
-  int64_t lanes, columns, unroll;
-  std::string type;
-};
+  std::string at(const Part &part) {
+    return nest.index(0, {{row, 1}, {part.column, 1}});
+  }
+  Part partAt(int64_t vector) {
+    return {nest.index(vector * lanes, {}),
+            std::min(lanes, columns - vector * lanes)};
+  }
 
-struct Rows {
-  int64_t rows = 0, columns = 0, perChunk = 0, unroll = 1;
+  std::vector<std::string> reduceLoop(int64_t vectors,
+                                      const std::vector<std::string> &start,
+                                      const Step &step) {
+    std::string low = nest.index(0, {}), high = nest.index(vectors * lanes, {}),
+                by = nest.index(sums * lanes, {});
+    std::string c = nest.fresh("c"), result = nest.fresh("acc");
+    std::vector<std::string> carried, names, types, next, results;
+    for (int64_t u = 0; u < sums; ++u) {
+      names.push_back(nest.fresh("a"));
+      carried.push_back(cat(names.back(), " = ", start[size_t(u)]));
+      types.push_back(type);
+      results.push_back(cat(result, "#", u));
+    }
+    nest.raw(cat("  ", result, ":", sums, " = scf.for ", c, " = ", low, " to ",
+                 high, " step ", by, " iter_args(", join(carried, ", "),
+                 ") -> (", join(types, ", "), ") {\n"));
+    for (int64_t u = 0; u < sums; ++u)
+      next.push_back(
+          step({nest.index(u * lanes, {{c, 1}}), lanes}, names[size_t(u)]));
+    nest.raw(cat("    scf.yield ", join(next, ", "), " : ", join(types, ", "),
+                 "\n  }\n"));
+    return results;
+  }
+
+  LoopNest &nest;
+  int64_t lanes, columns, sums;
+  std::string row; ///< index of its first column
+  std::string type;
 };
 
 } // namespace
 
 static Result<Rows> rowsOf(const TemplateInput &input) {
   const BufferType &type = input.task.find(Role::Input)->type;
-  int64_t lanes = input.target.vectorFloats();
   Rows rows;
   rows.columns = type.dims.empty() ? 0 : type.dims.back();
-  if (!rows.columns || rows.columns % lanes ||
-      input.task.output().type.dims != type.dims)
-    return makeError("rows: the last dim is no multiple of a vector");
+  if (!rows.columns || input.task.output().type.dims != type.dims)
+    return makeError("rows: the output has other dims");
   rows.rows = type.elementCount() / rows.columns;
   rows.perChunk = input.schedule.get(Decision::ParallelTile, "rows", rows.rows);
   if (rows.rows % rows.perChunk)
     return makeError("parallel_tile does not divide its loop");
-  rows.unroll = input.schedule.get(Decision::Accumulators, "", 1);
-  if (rows.columns % (rows.unroll * lanes))
-    return makeError("accumulators do not divide the vectors of a row");
+  rows.sums = input.schedule.get(Decision::Accumulators, "", 1);
+  int64_t vectors = rows.columns / input.target.vectorFloats();
+  if (rows.sums > std::max<int64_t>(1, vectors))
+    return makeError("more accumulators than vectors of a row");
   return rows;
 }
 
@@ -135,28 +185,30 @@ Result<Payload> tlm::normalizeTemplate(const TemplateInput &input) {
   std::string r = nest.open("r", rows.perChunk);
   std::string row = nest.index(
       0, {{"%chunk", rows.perChunk * rows.columns}, {r, rows.columns}});
-  RowLoops loops(nest, lanes, rows.columns, rows.unroll);
-  auto x = [&](const std::string &c) {
-    return nest.load(array(0), nest.index(0, {{row, 1}, {c, 1}}), lanes);
-  };
+  RowLoops loops(nest, lanes, rows, row);
+  std::string zero = nest.constant(0, lanes);
   // Two passes for the variance: the one-pass form cancels.
   const char *tree = " fastmath<reassoc>";
   std::string wideMean;
   float inverseCount = 1.0f / float(rows.columns);
   if (task.norm == Norm::Layer) {
-    std::string sum = loops.reduce(
-        0, "add", tree, [&](const std::string &c, const std::string &acc) {
-          std::string next = e.add(acc, x(c));
-          flush(e);
-          return next;
-        });
+    std::string sum =
+        loops.reduce(0, "add", tree,
+                     [&](const RowLoops::Part &part, const std::string &acc) {
+                       std::string next =
+                           e.add(acc, loops.load(array(0), part, zero));
+                       flush(e);
+                       return next;
+                     });
     std::string mean = scalar.mul(sum, scalar.constant(inverseCount));
     flush(scalar);
     wideMean = loops.broadcast(mean);
   }
+  // Behind the row the mean, whose difference from itself is zero.
+  const std::string &neutral = wideMean.empty() ? zero : wideMean;
   std::string squares = loops.reduce(
-      0, "add", tree, [&](const std::string &c, const std::string &acc) {
-        std::string d = x(c);
+      0, "add", tree, [&](const RowLoops::Part &part, const std::string &acc) {
+        std::string d = loops.load(array(0), part, neutral);
         if (!wideMean.empty())
           d = e.sub(d, wideMean);
         std::string next = e.fma(d, d, acc);
@@ -170,22 +222,22 @@ Result<Payload> tlm::normalizeTemplate(const TemplateInput &input) {
       scalar.emit(Op::Div, {scalar.constant(1.0f), root}, 0, 0);
   flush(scalar);
   std::string wideInverse = loops.broadcast(inverse);
-  loops.forEach([&](const std::string &c) {
-    std::string d = x(c);
+  loops.forEach([&](const RowLoops::Part &part) {
+    std::string d = loops.load(array(0), part, neutral);
     if (!wideMean.empty())
       d = e.sub(d, wideMean);
     d = e.mul(d, wideInverse);
     std::string g, b;
     if (gamma >= 0)
-      g = nest.load(array(gamma), c, lanes);
+      g = loops.loadShared(array(gamma), part, zero);
     if (beta >= 0)
-      b = nest.load(array(beta), c, lanes);
+      b = loops.loadShared(array(beta), part, zero);
     if (gamma >= 0)
       d = e.mul(d, g);
     if (beta >= 0)
       d = e.add(d, b);
     flush(e);
-    nest.store(d, array(output), nest.index(0, {{row, 1}, {c, 1}}), lanes);
+    loops.store(d, array(output), part);
   });
   nest.close();
   nest.prepend(scalar.constants());
@@ -207,36 +259,36 @@ Result<Payload> tlm::softmaxTemplate(const TemplateInput &input) {
   std::string r = nest.open("r", rows.perChunk);
   std::string row = nest.index(
       0, {{"%chunk", rows.perChunk * rows.columns}, {r, rows.columns}});
-  RowLoops loops(nest, lanes, rows.columns, rows.unroll);
-  auto at = [&](const std::string &c) {
-    return nest.index(0, {{row, 1}, {c, 1}});
-  };
-  std::string top =
-      loops.reduce(-__builtin_inff(), "maximumf", " fastmath<nsz>",
-                   [&](const std::string &c, const std::string &acc) {
-                     std::string next = e.emit(
-                         Op::Max, {acc, nest.load(source, at(c), lanes)}, 0, 0);
-                     flush();
-                     return next;
-                   });
+  RowLoops loops(nest, lanes, rows, row);
+  // Behind the row the least value: its exponential is zero.
+  float least = -__builtin_inff();
+  std::string lowest = nest.constant(least, lanes);
+  std::string top = loops.reduce(
+      least, "maximumf", " fastmath<nsz>",
+      [&](const RowLoops::Part &part, const std::string &acc) {
+        std::string next =
+            e.emit(Op::Max, {acc, loops.load(source, part, lowest)}, 0, 0);
+        flush();
+        return next;
+      });
   std::string wideTop = loops.broadcast(top);
   std::string sum =
       loops.reduce(0, "add", " fastmath<reassoc>",
-                   [&](const std::string &c, const std::string &acc) {
-                     std::string x = nest.load(source, at(c), lanes);
+                   [&](const RowLoops::Part &part, const std::string &acc) {
+                     std::string x = loops.load(source, part, lowest);
                      std::string p = e.emit(Op::Exp, {e.sub(x, wideTop)}, 0, 0);
                      std::string next = e.add(acc, p);
                      flush();
-                     nest.store(p, target, at(c), lanes);
+                     loops.store(p, target, part);
                      return next;
                    });
   std::string one = nest.constant(1.0f), inverse = nest.fresh();
   nest.raw(cat("    ", inverse, " = arith.divf ", one, ", ", sum, " : f32\n"));
   std::string wideInverse = loops.broadcast(inverse);
-  loops.forEach([&](const std::string &c) {
-    std::string y = e.mul(nest.load(target, at(c), lanes), wideInverse);
+  loops.forEach([&](const RowLoops::Part &part) {
+    std::string y = e.mul(loops.load(target, part, lowest), wideInverse);
     flush();
-    nest.store(y, target, at(c), lanes);
+    loops.store(y, target, part);
   });
   nest.close();
   return rowPayload(input, rows, nest, e);

@@ -380,15 +380,15 @@ void Replay::window() {
 }
 
 void Replay::rows() {
-  if (out.dims.empty() || task.operands[0].type != out ||
-      out.dims.back() % lanes)
-    return require(false, "rows are not made of whole vectors");
+  if (out.dims.empty() || task.operands[0].type != out)
+    return require(false, "the output is of another type");
   int64_t count = out.elementCount() / out.dims.back();
   int64_t tile = take(Decision::ParallelTile, "rows");
   int64_t chunks = cut(count, tile, "chunks do not cover the rows");
   chunkCount(chunks, tile == count);
   int64_t sums = take(Decision::Accumulators, "");
-  cut(out.dims.back() / lanes, sums, "sums do not cover a row");
+  require(sums == 1 || sums * lanes <= out.dims.back(),
+          "more sums than vectors of a row");
   require(sums == 1 || 2 * sums <= registers, "sums do not fit the registers");
   workers(chunks);
 }

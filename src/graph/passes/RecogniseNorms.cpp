@@ -75,8 +75,7 @@ private:
         epsilon = deviationOf(inverse->inputs[1], c);
       }
     }
-    // The kernel takes rows of whole vectors.
-    if (!epsilon || match.dims(c).empty() || match.dims(c).back() % 16)
+    if (!epsilon || match.dims(c).empty())
       return std::nullopt;
     const Node *centred = match.maker(c, Op::Sub);
     if (centred && meanOf(centred->inputs[1]) == centred->inputs[0])

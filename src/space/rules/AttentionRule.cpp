@@ -16,13 +16,6 @@ Status attentionExists(const RuleInput &input) {
   return success();
 }
 
-static std::vector<int64_t> upTo(int64_t most) {
-  std::vector<int64_t> values;
-  for (int64_t value = 1; value <= most; ++value)
-    values.push_back(value);
-  return values;
-}
-
 void decideAttention(const RuleInput &input, Asker &ask) {
   const Task &task = input.task;
   const Limits &limits = input.limits;

@@ -1,8 +1,15 @@
 #include "space/rules/Choices.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tlm {
+
+std::vector<int64_t> upTo(int64_t most) {
+  std::vector<int64_t> values(size_t(std::max<int64_t>(0, most)));
+  std::iota(values.begin(), values.end(), 1);
+  return values;
+}
 
 std::vector<int64_t> divisors(int64_t n) {
   std::vector<int64_t> low, high;

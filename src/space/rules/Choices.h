@@ -8,6 +8,9 @@
 
 namespace tlm {
 
+/// 1, 2, ... most.
+std::vector<int64_t> upTo(int64_t most);
+
 /// All divisors, ascending.
 std::vector<int64_t> divisors(int64_t n);
 

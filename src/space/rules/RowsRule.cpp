@@ -3,6 +3,8 @@
 #include "space/rules/Choices.h"
 #include "space/rules/Rule.h"
 
+#include <algorithm>
+
 namespace tlm {
 
 Status rowsExist(const RuleInput &input) {
@@ -10,9 +12,8 @@ Status rowsExist(const RuleInput &input) {
   if (task.kind != TaskKind::Softmax && task.kind != TaskKind::Normalize)
     return makeError("rows: another kind of task");
   const BufferType &type = task.find(Role::Input)->type;
-  if (type.dims.empty() || type.dims.back() % input.lanes() ||
-      task.output().type != type)
-    return makeError("rows: the last dim is no multiple of a vector");
+  if (type.dims.empty() || task.output().type != type)
+    return makeError("rows: the output is of another type");
   return success();
 }
 
@@ -22,9 +23,9 @@ void decideRows(const RuleInput &input, Asker &ask) {
   int64_t tile = ask(Decision::ParallelTile, "rows",
                      chunkTiles(rows, input.limits.chunks));
   // Independent sums hide the latency of additions; a loop has as many loads.
-  std::vector<int64_t> sums = divisors(type.dims.back() / input.lanes());
-  keepWithin(sums, input.limits.registers / 2);
-  ask(Decision::Accumulators, "", sums);
+  int64_t vectors = std::max<int64_t>(1, type.dims.back() / input.lanes());
+  ask(Decision::Accumulators, "",
+      upTo(std::min(vectors, input.limits.registers / 2)));
   ask.maxParallelism(input, rows / tile);
 }
 
