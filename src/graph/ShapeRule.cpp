@@ -266,7 +266,7 @@ Result<Dims> attentionDims(std::span<const Dims> inputs,
   HeadDims v = headDims(inputs[2], attributes.keyHeads);
   if (!q.heads || !k.heads || !v.heads || q.heads % k.heads ||
       q.batch != k.batch || q.batch != v.batch || k.positions != v.positions ||
-      q.depth != k.depth || q.depth != v.depth)
+      q.depth != k.depth)
     return makeError("attention operands " + dimsText(inputs[0]) + ", " +
                      dimsText(inputs[1]) + " and " + dimsText(inputs[2]) +
                      " do not agree");
@@ -277,7 +277,7 @@ Result<Dims> attentionDims(std::span<const Dims> inputs,
       return makeError("mask " + dimsText(inputs[3]) +
                        " does not broadcast to " + dimsText(scores));
   }
-  return Dims{q.batch, q.positions, q.heads * q.depth};
+  return Dims{q.batch, q.positions, q.heads * v.depth};
 }
 
 size_t maxInputs(Op op) {

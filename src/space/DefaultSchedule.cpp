@@ -425,7 +425,9 @@ static void scheduleAttention(const Task &task, const Target &target,
                target.vectorRegisters >= 32 ? 8 : 6);
   schedule.set(Decision::RegisterRow, "keys", 2);
   schedule.set(Decision::RegisterRow, "f",
-               largestDivisor(depth / target.vectorFloats(), 2));
+               largestDivisor((depth + target.vectorFloats() - 1) /
+                                  target.vectorFloats(),
+                              2));
   schedule.set(Decision::MaxParallelism, "",
                usefulWorkers(target, estimateMicroseconds(task, target)));
 }

@@ -395,16 +395,19 @@ void Replay::rows() {
 
 void Replay::attention() {
   const std::vector<int64_t> &k = task.operands[1].type.dims;
-  int64_t heads = task.attention.heads, depth = out.dims[2] / heads;
+  int64_t heads = task.attention.heads;
   int64_t keys = k[k.size() - 2], count = out.dims[1];
-  if (depth % lanes)
-    return require(false, "the head size is no multiple of a vector");
+  int64_t queryElements = task.operands[0].type.elementCount();
+  int64_t depth = queryElements / (out.dims[0] * count * heads);
   int64_t block = take(Decision::ParallelTile, "rows");
   int64_t perBlock = out.dims[0] * heads;
   int64_t chunks =
       perBlock * cut(count, block, "blocks do not cover the queries");
   int64_t keyVectors = (keys + lanes - 1) / lanes;
-  int64_t bytes = 4 * block * (2 * depth + keyVectors * lanes);
+  int64_t depthVectors = (depth + lanes - 1) / lanes;
+  int64_t valueVectors = (out.dims[2] / heads + lanes - 1) / lanes;
+  int64_t bytes =
+      4 * block * (depthVectors + keyVectors + valueVectors) * lanes;
   chunkCount(chunks, block == count);
   require(bytes <= kMostL2s * target.l2Bytes ||
               block == leastTile(count, perBlock),
@@ -413,7 +416,7 @@ void Replay::attention() {
   int64_t valueRow = take(Decision::RegisterRow, "f");
   int64_t width = take(Decision::RegisterTile, "w");
   require(keyRow <= keyVectors, "a panel of more than all keys");
-  cut(depth / lanes, valueRow, "panels do not cover the head");
+  cut(valueVectors, valueRow, "panels do not cover the head");
   require(width <= block, "the register tile is mostly padding");
   accumulators(keyRow, width);
   accumulators(valueRow, width);

@@ -98,6 +98,16 @@ inline const char *const kSpaceTestTasks[] = {
     "operand input f32 plain[1,197,768]\noperand input f32 plain[1,197,768]\n"
     "operand output f32 plain[1,197,768]\nheads 12 key_heads 12 "
     "scale 0.125\n",
+    // Rows of odd lengths.
+    "kind softmax\noperand input f32 plain[6,1500]\n"
+    "operand output f32 plain[6,1500]\n",
+    "kind normalize\noperand input f32 plain[49,7]\n"
+    "operand output f32 plain[49,7]\nnorm rms epsilon 1e-05\n",
+    // Heads that are no whole vectors, values wider than keys, a mask.
+    "kind attention\noperand input f32 plain[2,4,49,12]\n"
+    "operand input f32 plain[2,77,24]\noperand input f32 plain[2,77,40]\n"
+    "operand extra f32 plain[1,1,49,77]\noperand output f32 plain[2,49,80]\n"
+    "heads 4 key_heads 2 scale 0.25\n",
     // A batch with a right operand of its own, in place or packed.
     "kind batch_matmul\noperand input f32 plain[12,197,64]\n"
     "operand input f32 plain[12,64,197]\noperand output f32 "

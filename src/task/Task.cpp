@@ -78,7 +78,8 @@ double Task::flops() const {
   case TaskKind::Attention: {
     // Q K^T and P V; keys along dim 1 of [B,T,C] and dim 2 of [B,heads,T,D].
     const std::vector<int64_t> &k = operands[1].type.dims;
-    return 4 * results * double(k[k.size() - 2]);
+    double queries = double(input->type.elementCount());
+    return 2 * (queries + results) * double(k[k.size() - 2]);
   }
   case TaskKind::Pointwise:
   case TaskKind::Copy:

@@ -31,7 +31,8 @@
 //   Attention   softmax(scale * Q K^T + mask) V per head, a Plain buffer each;
 //               Inputs Q, K, V as [B,S,heads*D], or head by head as
 //               [B,heads,S,D]; an Extra is the mask, of rank 4, broadcast to
-//               [B,heads,S,T]; Output [B,S,heads*D]
+//               [B,heads,S,T]; Output [B,S,heads*D]; V and the
+//               Output may have another D than Q and K
 //
 // Convolution and pooling read the padding from the border of their input
 // buffer: border >= windowBorder() on every side (checked by verify), so

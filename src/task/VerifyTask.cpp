@@ -231,17 +231,20 @@ static std::string verifyAttention(const Task &task) {
   if (heads < 1 || keyHeads < 1 || heads % keyHeads || std::isnan(scale) ||
       out.size() != 3 || out[2] % heads)
     return "heads do not fit";
-  int64_t batch = out[0], depth = out[2] / heads, keys = 0;
+  // Q and K share the size of their heads; V's is the output's.
+  const std::vector<int64_t> &q = task.operands[0].type.dims;
+  int64_t batch = out[0], keys = 0;
+  int64_t depth = q.size() == 4 ? q[3] : q.back() / heads;
   for (size_t i = 0; i < 3; ++i) {
     const std::vector<int64_t> &d = task.operands[i].type.dims;
-    int64_t count = i ? keyHeads : heads;
+    int64_t count = i ? keyHeads : heads, size = i < 2 ? depth : out[2] / heads;
     if (d.size() != 3 && d.size() != 4)
       return "needs rank 3 or 4";
     int64_t positions = d[d.size() - 2];
     if (i == 1)
       keys = positions;
-    if (d != (d.size() == 3 ? std::vector{batch, positions, count * depth}
-                            : std::vector{batch, count, positions, depth}) ||
+    if (d != (d.size() == 3 ? std::vector{batch, positions, count * size}
+                            : std::vector{batch, count, positions, size}) ||
         (i == 0 && positions != out[1]) || (i == 2 && positions != keys))
       return "operand dims do not fit";
   }
