@@ -81,6 +81,15 @@ TEST_F(TransformerPasses, LayerNorm) {
   EXPECT_EQ(std::get<NormAttributes>(norm.attributes).epsilon, 1e-5f);
 }
 
+TEST_F(TransformerPasses, RmsNormOfAnOddLength) {
+  ValueId y = project(x, 13);
+  ValueId mean =
+      add(Op::ReduceMean, {add(Op::Mul, {y, y})}, AxesAttributes{{2}});
+  ValueId root = add(Op::Sqrt, {add(Op::Add, {mean, scalar(1e-6f)})});
+  finish(add(Op::Div, {y, root}));
+  only(Op::RmsNorm);
+}
+
 TEST_F(TransformerPasses, RmsNormWithScaleInFront) {
   ValueId mean =
       add(Op::ReduceMean, {add(Op::Mul, {x, x})}, AxesAttributes{{2}});

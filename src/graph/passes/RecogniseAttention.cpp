@@ -1,13 +1,15 @@
-// softmax(scale * Q K^T + mask) V as one Attention, in the forms that exporters
-// write: heads split by reshape and transpose, the scale on the scores or
-// folded elsewhere, the mask added or selected by a constant condition. Where
-// Q, K and V are split from [B,S,heads*D] the operands become those, so that no
-// transpose of heads is left.
+// softmax(scale * Q K^T + masks) V as one Attention, in the forms that
+// exporters write: products of rank 4 or with batch and heads as one dim; heads
+// split by reshape and transpose; the scale on the scores, on Q or K, or folded
+// elsewhere; masks added, or selected by a condition. Where Q, K and V are
+// split from [B,S,heads*D] the operands become those, so that no transpose of
+// heads is left.
 
-#include "graph/GraphBuilder.h"
-#include "graph/Match.h"
 #include "graph/Passes.h"
 #include "graph/ShapeRule.h"
+#include "graph/passes/AttentionScores.h"
+
+#include <algorithm>
 
 using namespace tlm;
 
@@ -19,7 +21,7 @@ class AttentionRules {
 public:
   explicit AttentionRules(Graph &graph)
       : graph(graph), match(graph), before(graph.nodes.size()),
-        after(graph.nodes.size()) {}
+        isReplaced(graph.nodes.size(), false) {}
 
   void run() {
     size_t count = graph.nodes.size();
@@ -30,14 +32,36 @@ public:
     for (size_t i = 0; i < count; ++i) {
       for (Node &node : before[i])
         nodes.push_back(std::move(node));
-      nodes.push_back(std::move(graph.nodes[i]));
-      for (Node &node : after[i])
-        nodes.push_back(std::move(node));
+      if (!isReplaced[i])
+        nodes.push_back(std::move(graph.nodes[i]));
     }
     graph.nodes = std::move(nodes);
   }
 
 private:
+  /// Q, K or V: a value of [B,S,heads,D] when `split`, of [B,heads,S,D], or of
+  /// one of these with neighbouring dims merged.
+  struct Operand {
+    ValueId id = kNoValue;
+    bool split = false;
+  };
+  struct Found {
+    size_t index = 0; ///< of the product with V
+    AttentionScores scores;
+    float scale = 1;
+    int64_t batch = 1, heads = 1;
+    Operand q, k, v;
+  };
+
+  /// A mask that node `last` is the first to have.
+  struct KnownMask {
+    std::vector<AttentionScores::Mask> masks;
+    float leastMask = 0;
+    int64_t batch = 1, heads = 1;
+    size_t last = 0;
+    ValueId id = kNoValue;
+  };
+
   const Node *transposed(ValueId id, const Axes &axes) const {
     const Node *node = match.maker(id, Op::Transpose);
     return node && std::get<AxesAttributes>(node->attributes).axes == axes
@@ -45,212 +69,248 @@ private:
                : nullptr;
   }
 
-  /// What an operand is before its heads are set apart: [B,S,heads,D] when
-  /// `split`, else itself.
-  struct Operand {
-    ValueId id = kNoValue;
-    bool split = false;
-  };
+  /// What a factor of Q or K is multiplied to.
+  ValueId unscaled(ValueId id, float &scale) const {
+    for (;;) {
+      const Node *node = match.maker(id, Op::Mul);
+      size_t side = node && match.scalar(node->inputs[0]) ? 0 : 1;
+      if (!node) {
+        node = match.maker(id, Op::Div);
+        side = 1;
+      }
+      auto by = node ? match.scalar(node->inputs[side]) : std::nullopt;
+      if (!by || match.dims(node->inputs[1 - side]) != match.dims(id) ||
+          (node->op == Op::Div && *by == 0))
+        return id;
+      scale = node->op == Op::Mul ? scale * *by : scale / *by;
+      id = node->inputs[1 - side];
+    }
+  }
 
-  /// [B,heads,S,D], or where it came from as [B,S,heads,D].
-  Operand heads(ValueId id) const {
+  /// [batch,heads,..] that a product of rank 3 takes with these dims as one.
+  std::optional<ValueId> apart(ValueId id) const {
+    const Node *reshape =
+        match.dims(id).size() == 3 ? match.maker(id, Op::Reshape) : nullptr;
+    if (reshape && match.dims(reshape->inputs[0]).size() == 4 &&
+        keepsMatrices(graph, *reshape))
+      return reshape->inputs[0];
+    return std::nullopt;
+  }
+
+  /// The value with batch and heads apart, where it was, and without factors.
+  ValueId bare(const Found &found, ValueId id, float &scale) const {
+    id = unscaled(id, scale);
+    std::optional<ValueId> four = apart(id);
+    return four && match.dims(*four)[0] == found.batch &&
+                   match.dims(*four)[1] == found.heads
+               ? unscaled(*four, scale)
+               : id;
+  }
+
+  Operand operandOf(const Found &found, ValueId id, float &scale) const {
+    id = bare(found, id, scale);
     if (const Node *t = transposed(id, {0, 2, 1, 3}))
-      return {t->inputs[0], true};
+      return {unscaled(t->inputs[0], scale), true};
     return {id, false};
   }
 
-  /// K^T [B,heads,D,T]: K in one of the two forms.
-  Operand keys(ValueId id) const {
+  /// The same of K^T.
+  Operand keysOf(const Found &found, ValueId id, float &scale) const {
+    id = bare(found, id, scale);
     if (const Node *t = transposed(id, {0, 2, 3, 1}))
-      return {t->inputs[0], true};
-    if (const Node *t = transposed(id, {0, 1, 3, 2}))
-      return heads(t->inputs[0]);
-    return {};
+      return {unscaled(t->inputs[0], scale), true};
+    const Node *t = transposed(id, {0, 1, 3, 2});
+    if (!t)
+      t = transposed(id, {0, 2, 1});
+    return t ? operandOf(found, t->inputs[0], scale) : Operand{};
+  }
+
+  /// Batch and heads, by the first of `ids` that has them apart; else every
+  /// matrix is an element of the batch.
+  void findHeads(Found &found, const std::vector<ValueId> &ids) const {
+    float ignored = 1;
+    for (ValueId id : ids) {
+      ValueId four = id;
+      if (match.dims(id).size() == 3)
+        four = apart(unscaled(id, ignored)).value_or(kNoValue);
+      if (four == kNoValue)
+        continue;
+      found.batch = match.dims(four)[0];
+      found.heads = match.dims(four)[1];
+      return;
+    }
+    found.batch = match.dims(ids[0])[0];
+  }
+
+  /// Whether a product takes one matrix a head of each operand.
+  bool isPaired(const Node &product) const {
+    const Dims &a = match.dims(product.inputs[0]),
+               &b = match.dims(product.inputs[1]);
+    return (a.size() == 3 || a.size() == 4) && a.size() == b.size() &&
+           std::equal(a.begin(), a.end() - 2, b.begin());
+  }
+
+  std::optional<Found> find(size_t index) const {
+    const Node &product = graph.nodes[index];
+    ValueId p = product.inputs[0];
+    for (const Node *r;
+         (r = match.innerMaker(p, Op::Reshape)) && keepsMatrices(graph, *r);)
+      p = r->inputs[0];
+    const Node *softmax = match.innerMaker(p, Op::Softmax);
+    if (!softmax || std::get<AxesAttributes>(softmax->attributes).axes !=
+                        Axes{int64_t(match.dims(p).size()) - 1})
+      return std::nullopt;
+    auto scores = AttentionScores::of(graph, match, softmax->inputs[0]);
+    if (!scores)
+      return std::nullopt;
+    Found found;
+    found.index = index;
+    found.scores = std::move(*scores);
+    ValueId q = found.scores.product->inputs[0],
+            k = found.scores.product->inputs[1], v = product.inputs[1];
+    if (!isPaired(product) || !isPaired(*found.scores.product))
+      return std::nullopt;
+    findHeads(found, {v, q, k});
+    float one = 1;
+    found.scale = found.scores.scale;
+    found.q = operandOf(found, q, found.scale);
+    found.k = keysOf(found, k, found.scale);
+    found.v = operandOf(found, v, one);
+    if (found.k.id == kNoValue || one != 1)
+      return std::nullopt;
+    return found;
   }
 
   /// The operand as Attention takes it: [B,S,heads,D] has its last dims merged,
-  /// by a reshape that moves nothing.
-  ValueId merged(Operand operand, std::vector<Node> &nodes,
-                 const std::string &name) {
-    if (!operand.split)
+  /// and [B,heads,S,D] its first ones apart, by reshapes that move nothing.
+  ValueId shaped(GraphBuilder &builder, const Found &found, Operand operand,
+                 const std::string &name) const {
+    Dims dims = graph.value(operand.id).dims;
+    if (operand.split && dims.size() == 4)
+      dims = {dims[0], dims[1], dims[2] * dims[3]};
+    else if (!operand.split && dims.size() == 3 && found.heads > 1)
+      dims = {found.batch, found.heads, dims[1], dims[2]};
+    if (dims == graph.value(operand.id).dims)
       return operand.id;
-    const Value &from = graph.value(operand.id);
-    Value value;
-    value.name = from.name + "#merged";
-    value.dtype = from.dtype;
-    value.dims = {from.dims[0], from.dims[1], from.dims[2] * from.dims[3]};
-    graph.values.push_back(std::move(value));
-    ValueId id = ValueId(graph.values.size()) - 1;
-    nodes.push_back({Op::Reshape, name, {operand.id}, {id}, {}});
-    return id;
+    std::string to = graph.value(operand.id).name + "#heads";
+    return *builder.addReshape(operand.id, std::move(dims), to, name);
   }
 
-  /// select(constant condition, scores, large negative) as an added mask.
-  ValueId selectedMask(const Node &node, ValueId &scores) {
-    const auto &computation = std::get<Computation>(node.attributes);
-    const auto &nodes = computation.nodes;
-    if (computation.result < 0 || !computation.reductions.empty())
-      return kNoValue;
-    const ScalarNode &select = nodes[size_t(computation.result)];
-    if (select.op != Scalar::Select)
-      return kNoValue;
-    const ScalarNode &condition = nodes[size_t(select.arguments[0])];
-    const ScalarNode &kept = nodes[size_t(select.arguments[1])];
-    const ScalarNode &other = nodes[size_t(select.arguments[2])];
-    if (condition.op != Scalar::Load || condition.dtype != DType::Bool ||
-        kept.op != Scalar::Load)
-      return kNoValue;
-    ValueId mask = node.inputs[size_t(condition.index)];
-    ValueId x = node.inputs[size_t(kept.index)];
-    std::optional<float> low;
-    if (other.op == Scalar::Constant)
-      low = float(other.real);
-    else if (other.op == Scalar::Load)
-      low = match.scalar(node.inputs[size_t(other.index)]);
-    const Value &value = graph.value(mask);
-    if (!low || *low > -1e4f || !value.isConstant() || value.dims.size() != 4 ||
-        match.dims(x) != match.dims(node.outputs[0]))
-      return kNoValue;
-    std::vector<float> added(size_t(countOf(value.dims)));
-    for (size_t i = 0; i < added.size(); ++i)
-      added[i] = value.constant.as<bool>()[i] ? 0.0f : *low;
-    scores = x;
-    Dims dims = value.dims;
-    std::string name = value.name + "#added";
-    return GraphBuilder(graph).addConstant(name, dims, std::move(added));
+  /// The one node after `index` that reads an inner value, if it is `op`.
+  std::optional<size_t> reader(ValueId id, Op op, size_t index) const {
+    if (match.uses.isInner(id))
+      for (size_t i = index + 1; i < isReplaced.size(); ++i)
+        if (graph.nodes[i].inputs.size() == 1 && graph.nodes[i].inputs[0] == id)
+          return graph.nodes[i].op == op ? std::optional(i) : std::nullopt;
+    return std::nullopt;
+  }
+
+  /// Where the heads are merged again: the transpose of [B,heads,S,D], else
+  /// the product itself.
+  size_t lastOf(const Found &found) const {
+    size_t last = found.index;
+    ValueId out = graph.nodes[last].outputs[0];
+    if (match.dims(out).size() == 3)
+      if (auto next = reader(out, Op::Reshape, last)) {
+        const Dims &dims = match.dims(graph.nodes[*next].outputs[0]);
+        if (!keepsMatrices(graph, graph.nodes[*next]) || dims.size() != 4 ||
+            dims[0] != found.batch || dims[1] != found.heads)
+          return found.index;
+        last = *next;
+      }
+    auto next = reader(graph.nodes[last].outputs[0], Op::Transpose, last);
+    return next && std::get<AxesAttributes>(graph.nodes[*next].attributes)
+                           .axes == Axes{0, 2, 1, 3}
+               ? *next
+               : found.index;
   }
 
   void recognise(size_t index) {
-    const Node product = graph.nodes[index];
-    const Node *softmax = match.innerMaker(product.inputs[0], Op::Softmax);
-    if (!softmax || match.dims(product.outputs[0]).size() != 4 ||
-        std::get<AxesAttributes>(softmax->attributes).axes != Axes{3})
+    std::optional<Found> found = find(index);
+    if (!found)
       return;
-    // From the softmax down to Q K^T.
-    ValueId at = softmax->inputs[0], mask = kNoValue;
-    const Dims scoreDims = match.dims(at);
-    float scale = 1;
-    const Node *scores = nullptr;
-    for (int steps = 0; steps < 6 && !scores; ++steps) {
-      if (!match.uses.isInner(at))
-        return;
-      scores = match.maker(at, Op::MatMul);
-      if (scores)
-        break;
-      if (const Node *div = match.maker(at, Op::Div)) {
-        auto by = match.scalar(div->inputs[1]);
-        if (!by || *by == 0)
-          return;
-        scale /= *by;
-        at = div->inputs[0];
-      } else if (const Node *mul = match.maker(at, Op::Mul)) {
-        size_t side = match.scalar(mul->inputs[0]) ? 0 : 1;
-        auto by = match.scalar(mul->inputs[side]);
-        if (!by)
-          return;
-        scale *= *by;
-        at = mul->inputs[1 - side];
-      } else if (const Node *add = match.maker(at, Op::Add)) {
-        // A mask under a scale would be scaled too.
-        if (mask != kNoValue || scale != 1)
-          return;
-        size_t side = match.dims(add->inputs[0]) == scoreDims ? 1 : 0;
-        if (match.dims(add->inputs[side]) == scoreDims &&
-            match.maker(add->inputs[1 - side], Op::MatMul) == nullptr &&
-            match.maker(add->inputs[1 - side], Op::Div) == nullptr &&
-            match.maker(add->inputs[1 - side], Op::Mul) == nullptr)
-          side = 1 - side;
-        mask = add->inputs[side];
-        if (match.dims(mask).size() != 4)
-          return;
-        at = add->inputs[1 - side];
-      } else if (const Node *select = match.maker(at, Op::Compute)) {
-        if (mask != kNoValue || scale != 1)
-          return;
-        ValueId inner = kNoValue;
-        mask = selectedMask(*select, inner);
-        if (mask == kNoValue)
-          return;
-        at = inner;
-      } else {
-        return;
-      }
+    size_t nodes = graph.nodes.size(), values = graph.values.size();
+    size_t last = lastOf(*found);
+    if (build(*found, last)) {
+      before[last].assign(
+          std::make_move_iterator(graph.nodes.begin() + int64_t(nodes)),
+          std::make_move_iterator(graph.nodes.end()));
+      isReplaced[last] = true; // what lies between is dead
+    } else {
+      graph.values.resize(values);
+      std::erase_if(masks, [&](const KnownMask &known) {
+        return known.id >= ValueId(values);
+      });
     }
-    if (!scores || match.dims(at) != scoreDims)
-      return;
-    const Dims q4 = match.dims(scores->inputs[0]);
-    const Dims v4 = match.dims(product.inputs[1]);
-    if (q4.size() != 4 || v4.size() != 4)
-      return;
-    // The kernel loads whole vectors of a head.
-    if (q4[3] % 16 || q4[1] != v4[1])
-      return;
-    Operand q = heads(scores->inputs[0]), k = keys(scores->inputs[1]),
-            v = heads(product.inputs[1]);
-    if (k.id == kNoValue)
-      return;
-    std::vector<Node> reshapes;
-    std::vector<ValueId> inputs;
-    for (Operand operand : {q, k, v})
-      inputs.push_back(merged(operand, reshapes, product.name));
-    if (mask != kNoValue)
-      inputs.push_back(mask);
-    AttentionAttributes attributes{q4[1], q4[1], scale};
-    std::vector<Dims> dims;
-    for (ValueId id : inputs)
-      dims.push_back(match.dims(id));
-    auto result = inferShape(Op::Attention, dims, attributes);
-    if (!result)
-      return;
+    graph.nodes.erase(graph.nodes.begin() + int64_t(nodes), graph.nodes.end());
+  }
 
-    // The heads are merged again by a transpose; then its place is taken, else
-    // the result is transposed back.
-    size_t last = index;
-    ValueId out = product.outputs[0];
-    Value value;
-    value.dtype = DType::F32;
-    value.dims = *result;
-    for (size_t i = index + 1; i < graph.nodes.size(); ++i)
-      if (graph.nodes[i].op == Op::Transpose &&
-          graph.nodes[i].inputs[0] == out && match.uses.isInner(out) &&
-          std::get<AxesAttributes>(graph.nodes[i].attributes).axes ==
-              Axes{0, 2, 1, 3}) {
-        last = i;
-        out = graph.nodes[i].outputs[0];
-        break;
-      }
-    value.name = graph.value(out).name + "#attention";
-    graph.values.push_back(std::move(value));
-    ValueId flat = ValueId(graph.values.size()) - 1;
-    before[last] = std::move(reshapes);
-    Node &node = graph.nodes[last];
-    Node attention{
-        Op::Attention, product.name, std::move(inputs), {flat}, attributes};
-    Dims split = {(*result)[0], (*result)[1], q4[1], v4[3]};
-    if (last != index) {
-      node = std::move(attention);
-      after[last].push_back({Op::Reshape, product.name, {flat}, {out}, {}});
-      // The product is dead: nothing reads it.
-      return;
+  /// Layers share their mask: it is made once.
+  std::optional<ValueId> maskOf(GraphBuilder &builder, const Found &found,
+                                size_t last) {
+    const AttentionScores &scores = found.scores;
+    for (const KnownMask &known : masks)
+      if (known.last <= last && known.masks == scores.masks &&
+          known.leastMask == scores.leastMask && known.batch == found.batch &&
+          known.heads == found.heads)
+        return known.id;
+    auto id = scores.mask(builder, graph, found.batch, found.heads,
+                          graph.nodes[found.index].name);
+    if (id && *id != kNoValue)
+      masks.push_back({scores.masks, scores.leastMask, found.batch, found.heads,
+                       last, *id});
+    return id;
+  }
+
+  /// Appends the nodes that make the output of node `last`.
+  bool build(const Found &found, size_t last) {
+    std::string name = graph.nodes[found.index].name;
+    ValueId out = graph.nodes[last].outputs[0];
+    int64_t depth =
+        graph.value(graph.nodes[found.index].outputs[0]).dims.back();
+    GraphBuilder builder(graph);
+    std::vector<ValueId> inputs;
+    for (Operand operand : {found.q, found.k, found.v})
+      inputs.push_back(shaped(builder, found, operand, name));
+    std::optional<ValueId> mask = maskOf(builder, found, last);
+    if (!mask)
+      return false;
+    if (*mask != kNoValue)
+      inputs.push_back(*mask);
+    Result<ValueId> merged =
+        builder.add(Op::Attention, inputs,
+                    AttentionAttributes{found.heads, found.heads, found.scale},
+                    graph.value(out).name + "#attention", name);
+    if (!merged)
+      return false;
+    // Apart again as [B,S,heads,D], which is what the transpose yields.
+    auto append = [&](Op op, ValueId from, OpAttributes attributes) {
+      graph.nodes.push_back({op, name, {from}, {out}, std::move(attributes)});
+    };
+    if (last != found.index || found.heads == 1) {
+      append(Op::Reshape, *merged, {});
+      return true;
     }
-    Value apart;
-    apart.name = graph.value(out).name + "#heads";
-    apart.dtype = DType::F32;
-    apart.dims = split;
-    graph.values.push_back(std::move(apart));
-    ValueId four = ValueId(graph.values.size()) - 1;
-    graph.nodes[last] = std::move(attention);
-    after[last].push_back({Op::Reshape, product.name, {flat}, {four}, {}});
-    after[last].push_back({Op::Transpose,
-                           product.name,
-                           {four},
-                           {out},
-                           AxesAttributes{{0, 2, 1, 3}}});
+    const Dims flat = graph.value(*merged).dims;
+    ValueId split =
+        *builder.addReshape(*merged, {flat[0], flat[1], found.heads, depth},
+                            graph.value(out).name + "#split", name);
+    if (graph.value(out).dims.size() == 4) {
+      append(Op::Transpose, split, AxesAttributes{{0, 2, 1, 3}});
+      return true;
+    }
+    ValueId headFirst =
+        *builder.add(Op::Transpose, {split}, AxesAttributes{{0, 2, 1, 3}},
+                     graph.value(out).name + "#apart", name);
+    append(Op::Reshape, headFirst, {});
+    return true;
   }
 
   Graph &graph;
   Match match;
-  std::vector<std::vector<Node>> before, after; ///< new nodes at each node
+  std::vector<std::vector<Node>> before; ///< new nodes at each node
+  std::vector<bool> isReplaced;          ///< by them
+  std::vector<KnownMask> masks;
 };
 
 } // namespace
