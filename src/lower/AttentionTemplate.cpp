@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lower/HeadStrides.h"
 #include "lower/LoopNest.h"
 #include "lower/PanelPacking.h"
 #include "lower/Payload.h"
@@ -22,11 +23,6 @@ using namespace tlm;
 
 namespace {
 
-/// Strides of [batch, head, position, feature] in a Q, K, V or output buffer.
-struct HeadStrides {
-  int64_t batch = 0, head = 0, position = 0;
-};
-
 class AttentionBuilder {
 public:
   explicit AttentionBuilder(const TemplateInput &input)
@@ -35,7 +31,6 @@ public:
   Result<Payload> build();
 
 private:
-  HeadStrides stridesOf(const BufferType &type, int64_t heads) const;
   LoopNest::Array operand(int index) const {
     return {argumentName(index),
             task.operands[size_t(index)].type.elementCount()};
@@ -77,15 +72,6 @@ private:
 std::string vectorType(int64_t lanes) { return cat("vector<", lanes, "xf32>"); }
 
 } // namespace
-
-HeadStrides AttentionBuilder::stridesOf(const BufferType &type,
-                                        int64_t headCount) const {
-  if (type.dims.size() == 3)
-    return {type.dims[1] * type.dims[2], type.dims[2] / headCount,
-            type.dims[2]};
-  return {type.dims[1] * type.dims[2] * type.dims[3],
-          type.dims[2] * type.dims[3], type.dims[3]};
-}
 
 Result<Payload> AttentionBuilder::build() {
   const BufferType &q = task.operands[0].type, &k = task.operands[1].type;
@@ -155,7 +141,7 @@ void AttentionBuilder::pack() {
       panelAt(nest.index(columns / panelLanes, {}), rest);
   };
   LoopNest::Array scratch{"%scratch", payload.scratchFloats};
-  HeadStrides ks = stridesOf(task.operands[1].type, keyHeads);
+  HeadStrides ks = HeadStrides::of(task.operands[1].type, keyHeads);
   panels({.source = operand(1),
           .target = scratch,
           .depthStride = 1,
@@ -164,7 +150,7 @@ void AttentionBuilder::pack() {
           .vectors = keyRow,
           .lanes = lanes},
          ks, keys, 0, paddedKeys * depth);
-  HeadStrides vs = stridesOf(task.operands[2].type, keyHeads);
+  HeadStrides vs = HeadStrides::of(task.operands[2].type, keyHeads);
   if (packsValues)
     panels({.source = operand(2),
             .target = scratch,
@@ -301,7 +287,7 @@ ViewText AttentionBuilder::valueView(const std::string &batch,
                 cat(valuesAt, " + (", batch, " * ", keyHeads, " + ", keyHead,
                     ") * ", keys * paddedValueDepth),
                 shape, {0, keys * panel, panel, lanes, 1}, false);
-  HeadStrides s = stridesOf(task.operands[2].type, keyHeads);
+  HeadStrides s = HeadStrides::of(task.operands[2].type, keyHeads);
   return view("V", argumentName(2), task.operands[2].type.elementCount(),
               cat(batch, " * ", s.batch, " + ", keyHead, " * ", s.head), shape,
               {0, panel, s.position, lanes, 1}, false);
@@ -311,8 +297,8 @@ void AttentionBuilder::attend() {
   Stage stage;
   stage.name = "s1";
   stage.chunks = batches * heads * blocks;
-  HeadStrides qs = stridesOf(task.operands[0].type, heads);
-  HeadStrides os = stridesOf(task.output().type, heads);
+  HeadStrides qs = HeadStrides::of(task.operands[0].type, heads);
+  HeadStrides os = HeadStrides::of(task.output().type, heads);
   int output = int(task.operands.size()) - 1;
   LoopNest::Array worker{"%worker", payload.workerFloats};
   std::string batchText = cat("(d0 floordiv ", heads * blocks, ")");

@@ -54,9 +54,11 @@ void expectRight(const Task &task, const Schedule &schedule,
       << task.text() << schedule.text();
 }
 
-/// The default schedule and another one, with both widths of vectors.
+/// The plain schedule; the default one and another, with both widths of
+/// vectors.
 void expectRight(const AttentionCase &attention) {
   Task task = attention.task();
+  expectRight(task, plainSchedule(task), hostTarget());
   for (Target target : {hostTarget(), *targetFor("x86-64-v3")}) {
     target.threads = 2;
     expectRight(task, defaultSchedule(task, target), target);

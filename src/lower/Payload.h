@@ -84,6 +84,8 @@ Result<Payload> softmaxTemplate(const TemplateInput &input);
 Result<Payload> normalizeTemplate(const TemplateInput &input);
 Result<Payload> attentionTemplate(const TemplateInput &input);
 Result<Payload> plainTemplate(const TemplateInput &input);
+/// The plain form of a Normalize or Attention task.
+Result<Payload> plainRowsTemplate(const TemplateInput &input);
 Result<Payload> computeTemplate(const TemplateInput &input);
 
 /// Emits a strided view `name` (memref) and `name`_t (tensor) of argument

@@ -46,8 +46,8 @@ public:
       return concat();
     case TaskKind::Softmax:
       return softmax();
-    case TaskKind::Compute:   // these have templates of their own, whose loops
-    case TaskKind::Normalize: // the graph only makes where they fit
+    case TaskKind::Compute: // written elsewhere
+    case TaskKind::Normalize:
     case TaskKind::Attention:
       break;
     }
@@ -139,6 +139,9 @@ private:
 Result<Payload> tlm::plainTemplate(const TemplateInput &input) {
   if (input.task.kind == TaskKind::Compute)
     return computeTemplate(input);
+  if (input.task.kind == TaskKind::Normalize ||
+      input.task.kind == TaskKind::Attention)
+    return plainRowsTemplate(input);
   for (const Operand &operand : input.task.operands)
     if (operand.type.dtype != DType::F32 && input.task.kind != TaskKind::Copy)
       return makeError(cat("plain: ", nameOf(operand.type.dtype),

@@ -58,15 +58,17 @@ Result<LoadedKernel> load(const Task &task, const Schedule &schedule,
 
 void expectRight(const Task &task) {
   for (const Target &target : targets()) {
-    Schedule schedule = defaultSchedule(task, target);
-    EXPECT_EQ(schedule.get(Decision::Algorithm, "", -1),
+    Schedule fast = defaultSchedule(task, target);
+    EXPECT_EQ(fast.get(Decision::Algorithm, "", -1),
               int64_t(Algorithm::Direct));
-    Kernel kernel;
-    Result<LoadedKernel> loaded = load(task, schedule, target, kernel);
-    ASSERT_TRUE(loaded) << loaded.error().message;
-    EXPECT_EQ(checkKernel(task, kernel, *loaded).wrong, "")
-        << target.cpu << '\n'
-        << task.text() << schedule.text();
+    for (const Schedule &schedule : {fast, plainSchedule(task)}) {
+      Kernel kernel;
+      Result<LoadedKernel> loaded = load(task, schedule, target, kernel);
+      ASSERT_TRUE(loaded) << loaded.error().message;
+      EXPECT_EQ(checkKernel(task, kernel, *loaded).wrong, "")
+          << target.cpu << '\n'
+          << task.text() << schedule.text();
+    }
   }
 }
 
@@ -82,14 +84,12 @@ TEST(Rows, SoftmaxOfAnyLength) {
 
 TEST(Rows, LayerNormOfAnyLength) {
   for (int64_t columns : kColumns)
-    for (bool affine : {false, true})
-      expectRight(normalize(Norm::Layer, {6, columns}, affine));
+    expectRight(normalize(Norm::Layer, {6, columns}, columns % 8 != 0));
 }
 
 TEST(Rows, RmsNormOfAnyLength) {
   for (int64_t columns : kColumns)
-    for (bool affine : {false, true})
-      expectRight(normalize(Norm::Rms, {6, columns}, affine));
+    expectRight(normalize(Norm::Rms, {6, columns}, columns % 8 != 0));
 }
 
 /// Infinities and NaN reach what the formula says, and nothing of them the
