@@ -1,5 +1,5 @@
 #include "lower/ContractionBuilder.h"
-#include "lower/PanelPacking.h"
+#include "lower/LoopNest.h"
 #include "lower/Text.h"
 
 #include <map>

@@ -88,28 +88,51 @@ void LoopNest::store(const std::string &value, const Array &array,
                       "] : memref<", array.floats, "x", array.type, ">\n");
 }
 
+int64_t tlm::vectorPart(int64_t columns, int64_t lanes) {
+  int64_t part = lanes;
+  while (part > columns)
+    part /= 2;
+  return part;
+}
+
 std::string LoopNest::loadFirst(const Array &array, const std::string &at,
                                 int64_t lanes, int64_t count,
                                 const std::string &otherwise) {
   if (count == lanes)
     return load(array, at, lanes);
   std::string type = cat("vector<", lanes, "x", array.type, ">");
-  std::string mask = firstLanes(count, lanes), name = fresh();
-  body +=
-      cat("    ", name, " = vector.maskedload ", array.name, "[", at, "], ",
-          mask, ", ", otherwise, " : memref<", array.floats, "x", array.type,
-          ">, vector<", lanes, "xi1>, ", type, " into ", type, "\n");
-  return name;
+  std::string whole = otherwise;
+  for (int64_t c = 0, part; c < count; c += part) {
+    part = vectorPart(count - c, lanes);
+    std::string x = load(array, index(c, {{at, 1}}), part == 1 ? 0 : part);
+    std::string next = fresh();
+    body += part == 1
+                ? cat("    ", next, " = vector.insert ", x, ", ", whole, " [",
+                      c, "] : ", array.type, " into ", type, "\n")
+                : cat("    ", next, " = vector.insert_strided_slice ", x, ", ",
+                      whole, " {offsets = [", c, "], strides = [1]} : vector<",
+                      part, "x", array.type, "> into ", type, "\n");
+    whole = next;
+  }
+  return whole;
 }
 
 void LoopNest::storeFirst(const std::string &value, const Array &array,
                           const std::string &at, int64_t lanes, int64_t count) {
   if (count == lanes)
     return store(value, array, at, lanes);
-  body += cat("    vector.maskedstore ", array.name, "[", at, "], ",
-              firstLanes(count, lanes), ", ", value, " : memref<", array.floats,
-              "x", array.type, ">, vector<", lanes, "xi1>, vector<", lanes, "x",
-              array.type, ">\n");
+  std::string type = cat("vector<", lanes, "x", array.type, ">");
+  for (int64_t c = 0, part; c < count; c += part) {
+    part = vectorPart(count - c, lanes);
+    std::string to = index(c, {{at, 1}}), x = fresh();
+    body += part == 1 ? cat("    ", x, " = vector.extract ", value, "[", c,
+                            "] : ", array.type, " from ", type, "\n")
+                      : cat("    ", x, " = vector.extract_strided_slice ",
+                            value, " {offsets = [", c, "], sizes = [", part,
+                            "], strides = [1]} : ", type, " to vector<", part,
+                            "x", array.type, ">\n");
+    store(x, array, to, part == 1 ? 0 : part);
+  }
 }
 
 std::string LoopNest::firstLanes(int64_t count, int64_t lanes) {

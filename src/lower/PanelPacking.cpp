@@ -8,13 +8,6 @@
 
 using namespace tlm;
 
-int64_t tlm::vectorPart(int64_t columns, int64_t lanes) {
-  int64_t part = lanes;
-  while (part > columns)
-    part /= 2;
-  return part;
-}
-
 // Exchanges index bits between rows and lanes, one shuffle a row and bit.
 static std::vector<std::string> transpose(LoopNest &nest,
                                           std::vector<std::string> v) {

@@ -31,10 +31,6 @@ struct PanelCopy {
 /// lanes x lanes are transposed in registers. One of the two must be.
 void packPanel(LoopNest &nest, const PanelCopy &panel);
 
-/// The largest part of `columns` columns that is one value of `lanes` lanes or
-/// a smaller power of two; 1 stands for a scalar.
-int64_t vectorPart(int64_t columns, int64_t lanes);
-
 } // namespace tlm
 
 #endif // TLM_LOWER_PANELPACKING_H
