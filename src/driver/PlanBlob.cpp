@@ -203,10 +203,24 @@ private:
     return array(records);
   }
 
-  TlmSlice partRecords() {
-    std::vector<TlmPartRecord> records;
-    for (const StepPart &part : stepParts(plan, kernels, threads))
-      records.push_back({uint32_t(part.step), 0, part.firstChunk, part.chunks});
+  TlmSlice phaseRecords() {
+    std::vector<TlmPhaseRecord> records;
+    for (const Phase &phase : phasesOf(plan, kernels, threads)) {
+      std::vector<TlmPartRecord> parts;
+      std::vector<uint32_t> ends;
+      for (const std::vector<StepPart> &list : phase.lists) {
+        for (const StepPart &part : list)
+          parts.push_back(
+              {uint32_t(part.step), 0, part.firstChunk, part.chunks});
+        ends.push_back(uint32_t(parts.size()));
+      }
+      if (phase.shared)
+        ends.clear();
+      TlmPhaseRecord record = {};
+      record.parts = array(parts);
+      record.listEnds = array(ends);
+      records.push_back(record);
+    }
     return array(records);
   }
 
@@ -235,7 +249,7 @@ private:
     record.buffers = bufferRecords();
     record.borders = borderRecords();
     record.steps = stepRecords();
-    record.parts = partRecords();
+    record.phases = phaseRecords();
     record.copies = copyRecords();
     record.arenaBytes = plan.arenaBytes;
     return record;

@@ -2,9 +2,14 @@
 //
 // An image larger than L2 comes back from memory when the next kernel reads it.
 // The steps of a chain (Plan.h) therefore run interleaved: as soon as a step
-// has written the rows that a part of the next one reads, that part runs. The
+// has written the rows that a block of the next one reads, that block runs. The
 // kernels stay as they are; their chunks only run in another order, so results
 // have the same bits.
+//
+// With several workers each owns a share of the rows of every image. What reads
+// across the border of two shares, and all that it depends on, runs first, step
+// by step with barriers between; the rest of the shares do not depend on each
+// other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,12 +31,17 @@ struct StepPart {
   bool operator==(const StepPart &) const = default;
 };
 
-/// Every chunk of every step once, in an order that any number of workers may
-/// follow with a barrier between parts. A part has work for `threads` workers
-/// where its kernel has.
-std::vector<StepPart> stepParts(const Plan &plan,
-                                const std::vector<Kernel> &kernels,
-                                int64_t threads);
+/// One part, whose chunks all workers share; or lists of parts, of which a
+/// worker takes one as a whole. A barrier follows.
+struct Phase {
+  std::vector<std::vector<StepPart>> lists;
+  bool shared = false; ///< one list of one part
+  bool operator==(const Phase &) const = default;
+};
+
+/// Every chunk of every step once.
+std::vector<Phase>
+phasesOf(const Plan &plan, const std::vector<Kernel> &kernels, int64_t threads);
 
 } // namespace tlm
 

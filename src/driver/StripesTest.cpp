@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
-#include <map>
 
 using namespace tlm;
 
@@ -64,67 +63,119 @@ Net netOf(int64_t height, const std::vector<Layer> &layers) {
   return net;
 }
 
-/// Runs the parts on paper: what they read must have been written.
-void expectRight(const Net &net, int64_t threads) {
-  const Plan &plan = net.plan;
-  std::vector<int64_t> chunksDone(plan.steps.size(), 0);
-  auto rowsDone = [&](size_t step) {
-    const KernelStage &stage = net.kernels[step].stages[0];
-    int64_t blocks = chunksDone[step] / (stage.chunks / stage.rowBlocks);
-    const std::vector<int64_t> &dims = plan.tasks[step].output().type.dims;
-    return dims[2] * dims[3] / stage.rowBlocks * blocks / dims[3];
-  };
-  for (const StepPart &part : stepParts(plan, net.kernels, threads)) {
+/// Runs the phases on paper: what they read must have been written in an
+/// earlier phase or earlier in the same list.
+class Paper {
+public:
+  explicit Paper(const Net &net) : net(net), plan(net.plan) {
+    for (const PlanStep &step : plan.steps)
+      before.emplace_back(
+          size_t(net.kernels[size_t(step.task)].stages[0].chunks), false);
+  }
+
+  void run(int64_t threads) {
+    for (const Phase &phase : phasesOf(plan, net.kernels, threads)) {
+      auto after = before;
+      ASSERT_TRUE(!phase.shared || phase.lists.size() == 1);
+      for (const std::vector<StepPart> &list : phase.lists) {
+        auto seen = before;
+        for (const StepPart &part : list)
+          ASSERT_NO_FATAL_FAILURE(runPart(part, seen, after));
+      }
+      before = after;
+    }
+    for (const std::vector<bool> &chunks : before)
+      for (bool done : chunks)
+        EXPECT_TRUE(done);
+  }
+
+private:
+  using Chunks = std::vector<std::vector<bool>>;
+
+  void runPart(const StepPart &part, Chunks &seen, Chunks &after) {
     size_t step = size_t(part.step);
     const Task &task = plan.tasks[step];
     const KernelStage &stage = net.kernels[step].stages[0];
-    int64_t chunks = part.chunks ? part.chunks : stage.chunks;
-    ASSERT_EQ(part.firstChunk, chunksDone[step]) << "step " << step;
-    ASSERT_LE(part.firstChunk + chunks, stage.chunks);
-    // Rows of the output that the part's last pixel is in.
     const std::vector<int64_t> &dims = task.output().type.dims;
+    int64_t chunks = part.chunks ? part.chunks : stage.chunks;
     int64_t perBlock = stage.chunks / stage.rowBlocks;
-    int64_t blocks = (part.firstChunk + chunks + perBlock - 1) / perBlock;
-    int64_t pixels = dims[2] * dims[3] / stage.rowBlocks * blocks;
-    int64_t rows = (pixels + dims[3] - 1) / dims[3];
-    for (size_t j = 0; j + 1 < task.operands.size(); ++j) {
-      size_t writer = size_t(plan.steps[step].operands[j]);
-      if (writer-- == 0)
-        continue; // the chain's input
-      int64_t needed = rows;
-      if (task.operands[j].role == Role::Input) {
-        const Window &window = task.windows[0];
-        needed = std::min((rows - 1) * window.stride - window.padBegin +
-                              window.kernel,
-                          task.operands[j].type.dims[2]);
+    for (int64_t c = part.firstChunk; c < part.firstChunk + chunks; ++c) {
+      ASSERT_FALSE(after[step][size_t(c)]) << "twice: step " << step;
+      int64_t pixels = dims[2] * dims[3] / stage.rowBlocks;
+      int64_t begin = pixels * (c / perBlock) / dims[3];
+      int64_t end = (pixels * (c / perBlock + 1) - 1) / dims[3] + 1;
+      for (size_t j = 0; j + 1 < task.operands.size(); ++j) {
+        size_t writer = size_t(plan.steps[step].operands[j]);
+        if (writer-- == 0)
+          continue; // the chain's input
+        int64_t from = begin, to = end;
+        if (task.operands[j].role == Role::Input) {
+          const Window &window = task.windows[0];
+          from = begin * window.stride - window.padBegin;
+          to = (end - 1) * window.stride - window.padBegin + window.kernel;
+        }
+        for (int64_t row = std::max<int64_t>(0, from);
+             row < std::min(to, task.operands[j].type.dims[2]); ++row)
+          ASSERT_TRUE(isWritten(writer, row, seen))
+              << "step " << step << " chunk " << c << " row " << row;
       }
-      ASSERT_GE(rowsDone(writer), needed)
-          << "step " << step << " chunk " << part.firstChunk;
     }
-    chunksDone[step] += chunks;
+    for (int64_t c = part.firstChunk; c < part.firstChunk + chunks; ++c)
+      seen[step][size_t(c)] = after[step][size_t(c)] = true;
   }
-  for (size_t step = 0; step < plan.steps.size(); ++step)
-    EXPECT_EQ(chunksDone[step], net.kernels[step].stages[0].chunks);
-}
+
+  bool isWritten(size_t step, int64_t row, const Chunks &seen) const {
+    const KernelStage &stage = net.kernels[step].stages[0];
+    const std::vector<int64_t> &dims = plan.tasks[step].output().type.dims;
+    int64_t pixels = dims[2] * dims[3] / stage.rowBlocks;
+    int64_t perBlock = stage.chunks / stage.rowBlocks;
+    for (int64_t pixel : {row * dims[3], (row + 1) * dims[3] - 1})
+      for (int64_t c = 0; c < perBlock; ++c)
+        if (!seen[step][size_t(pixel / pixels * perBlock + c)])
+          return false;
+    return true;
+  }
+
+  const Net &net;
+  const Plan &plan;
+  Chunks before;
+};
 
 } // namespace
 
 TEST(Stripes, StepsOfAChainTakeTurns) {
   Net net = netOf(16, {{.rowBlocks = 4}, {.kernel = 3, .rowBlocks = 4}});
-  std::vector<StepPart> parts = stepParts(net.plan, net.kernels, 1);
   // The first block of the window reads a row of the second block before it.
-  std::vector<StepPart> expected = {{0, 0, 2}, {1, 0, 1}, {0, 2, 1},
-                                    {1, 1, 1}, {0, 3, 1}, {1, 2, 2}};
-  EXPECT_EQ(parts, expected);
+  std::vector<Phase> expected = {
+      {{{{0, 0, 2}, {1, 0, 1}, {0, 2, 1}, {1, 1, 1}, {0, 3, 1}, {1, 2, 2}}}}};
+  EXPECT_EQ(phasesOf(net.plan, net.kernels, 1), expected);
+}
+
+TEST(Stripes, SharesMeetInTheMiddleFirst) {
+  Net net = netOf(32, {{.rowBlocks = 8}, {.kernel = 3, .rowBlocks = 8}});
+  std::vector<Phase> expected = {
+      {{{{0, 2, 4}}}, true},
+      {{{{1, 3, 2}}}, true},
+      {{{{0, 0, 2}, {1, 0, 3}}, {{1, 5, 1}, {0, 6, 2}, {1, 6, 2}}}},
+  };
+  std::vector<Phase> phases = phasesOf(net.plan, net.kernels, 2);
+  ASSERT_EQ(phases.size(), 3u);
+  EXPECT_EQ(phases[0], expected[0]);
+  EXPECT_EQ(phases[1], expected[1]);
+  EXPECT_EQ(phases[2].lists.size(), 2u);
+  Paper(net).run(2);
 }
 
 TEST(Stripes, StepsOutsideChainsRunWhole) {
   Net net = netOf(16, {{.rowBlocks = 4}, {.rowBlocks = 4}});
   net.plan.chains.clear();
-  std::vector<StepPart> expected = {{0, 0, 0}, {1, 0, 0}};
-  EXPECT_EQ(stepParts(net.plan, net.kernels, 1), expected);
+  std::vector<Phase> whole = {{{{{0, 0, 0}}}, true}, {{{{1, 0, 0}}}, true}};
+  EXPECT_EQ(phasesOf(net.plan, net.kernels, 1), whole);
+  // Fewer blocks than workers, or stages that wait for each other.
   net.plan.chains = {{0, 2}};
-  EXPECT_EQ(stepParts(net.plan, net.kernels, 2), expected);
+  EXPECT_EQ(phasesOf(net.plan, net.kernels, 5), whole);
+  net.kernels[0].stages.push_back({"l", 4, 4});
+  EXPECT_EQ(phasesOf(net.plan, net.kernels, 1), whole);
 }
 
 TEST(Stripes, EveryChunkOnceAndNothingTooEarly) {
@@ -149,7 +200,9 @@ TEST(Stripes, EveryChunkOnceAndNothingTooEarly) {
         layer.residual = int32_t(i) - 1;
       layers.push_back(layer);
     }
-    ASSERT_NO_FATAL_FAILURE(expectRight(netOf(height, layers), 1))
-        << "round " << round;
+    Net net = netOf(height, layers);
+    for (int64_t threads : {1, 2, 3})
+      ASSERT_NO_FATAL_FAILURE(Paper(net).run(threads))
+          << "round " << round << ", " << threads << " threads";
   }
 }

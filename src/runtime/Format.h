@@ -104,16 +104,23 @@ typedef struct TlmStepRecord {
   uint32_t reserved;
 } TlmStepRecord;
 
-/* Steps run part by part, in the order of the parts. A part is chunks
- * [firstChunk, firstChunk + chunks) of a step's only stage, or, where `chunks`
- * is 0, all stages of it. The parts of all steps interleaved give what the
- * steps one after the other do. */
+/* Chunks [firstChunk, firstChunk + chunks) of a step's only stage, or, where
+ * `chunks` is 0, all stages of it. */
 typedef struct TlmPartRecord {
   uint32_t step;
   uint32_t reserved;
   int64_t firstChunk;
   int64_t chunks;
 } TlmPartRecord;
+
+/* Phases run one after the other. Where `listEnds` is empty, all workers share
+ * the chunks of each part. Else list i is parts [listEnds[i - 1], listEnds[i]),
+ * and a worker runs all of it; lists do not depend on each other. All phases
+ * give what the steps one after the other do. */
+typedef struct TlmPhaseRecord {
+  TlmSlice parts;    /* TlmPartRecord */
+  TlmSlice listEnds; /* uint32 */
+} TlmPhaseRecord;
 
 /* After the steps: `bytes` from source to output `output`, both dense. For
  * outputs that no step writes directly (an output listed twice, a view of
@@ -131,7 +138,7 @@ typedef struct TlmPlanRecord {
   TlmSlice buffers; /* TlmBufferRecord */
   TlmSlice borders; /* TlmBorderRecord */
   TlmSlice steps;   /* TlmStepRecord */
-  TlmSlice parts;   /* TlmPartRecord */
+  TlmSlice phases;  /* TlmPhaseRecord */
   TlmSlice copies;  /* TlmCopyRecord */
   int64_t arenaBytes;
 } TlmPlanRecord;

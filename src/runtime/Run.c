@@ -179,6 +179,54 @@ static void runPart(tlm_context *context, const TlmPlanState *state,
   }
 }
 
+/* The chunks of a region are lists; args[0] is this. */
+typedef struct Lists {
+  const TlmPlanState *state;
+  const TlmPlanRecord *plan;
+  const TlmPartRecord *parts;
+  const uint32_t *ends;
+} Lists;
+
+static void runLists(void *const *args, void *workerScratch, int64_t begin,
+                     int64_t end) {
+  const Lists *lists = (const Lists *)args[0];
+  const TlmStepRecord *steps =
+      (const TlmStepRecord *)tlmAt(lists->plan->steps.offset);
+  uint32_t first = begin > 0 ? lists->ends[begin - 1] : 0;
+  for (uint32_t i = first; i < lists->ends[end - 1]; ++i) {
+    const TlmPartRecord *part = &lists->parts[i];
+    const TlmKernelRecord *kernel = &tlmKernels()[steps[part->step].kernel];
+    const TlmStageRecord *stage =
+        (const TlmStageRecord *)tlmAt(kernel->stages.offset);
+    tlmStageTable[stage->function](
+        lists->state->args + lists->state->firstArg[part->step], workerScratch,
+        part->firstChunk, part->firstChunk + part->chunks);
+  }
+}
+
+static void runPhase(tlm_context *context, const TlmPlanState *state,
+                     const TlmPlanRecord *plan, const TlmPhaseRecord *phase,
+                     TlmPoolUse use) {
+  const TlmPartRecord *parts =
+      (const TlmPartRecord *)tlmAt(phase->parts.offset);
+  if (phase->listEnds.count == 0) {
+    for (uint32_t i = 0; i < phase->parts.count; ++i)
+      runPart(context, state, plan, &parts[i], use);
+    return;
+  }
+  Lists lists = {state, plan, parts,
+                 (const uint32_t *)tlmAt(phase->listEnds.offset)};
+  void *args[] = {&lists};
+  TlmRegion region = {runLists,
+                      args,
+                      context->workerScratch,
+                      context->workerScratchStride,
+                      0,
+                      phase->listEnds.count,
+                      phase->listEnds.count};
+  runStage(context->model, &region, use);
+}
+
 static void runSteps(tlm_context *context, const TlmPlanState *state,
                      const TlmPlanRecord *plan,
                      const tlm_run_options *options) {
@@ -189,9 +237,10 @@ static void runSteps(tlm_context *context, const TlmPlanState *state,
       model->pool ? tlmPoolEnter(model->pool, workers) : TLM_POOL_SERIAL;
   uint32_t rounding = tlmDefaultRounding();
   tlm_step_hook hook = options ? options->step_hook : NULL;
-  const TlmPartRecord *parts = (const TlmPartRecord *)tlmAt(plan->parts.offset);
-  for (uint32_t i = 0; !hook && i < plan->parts.count; ++i)
-    runPart(context, state, plan, &parts[i], use);
+  const TlmPhaseRecord *phases =
+      (const TlmPhaseRecord *)tlmAt(plan->phases.offset);
+  for (uint32_t i = 0; !hook && i < plan->phases.count; ++i)
+    runPhase(context, state, plan, &phases[i], use);
   /* Whoever looks at steps sees each of them whole. */
   for (uint32_t i = 0; hook && i < plan->steps.count; ++i) {
     TlmPartRecord whole = {i, 0, 0, 0};
