@@ -96,6 +96,8 @@ static bool isHeavy(const Task &task) {
     case Op::Swish:
     case Op::Tanh:
     case Op::Erf:
+    case Op::Gelu:
+    case Op::GeluTanh:
     case Op::Exp:
     case Op::Elu:
     case Op::Div:
@@ -234,10 +236,20 @@ static bool scheduleDirect(const Task &task, const Target &target,
       weightBytes <= std::max(2.0 * inputBytes, double(target.l2Bytes));
   // While weights stay in L2, so should the input that all panels pass over.
   int64_t leastRows = 1;
-  if (weightBytes < double(target.l2Bytes / 2))
+  if (weightBytes < double(target.l2Bytes / 2)) {
     leastRows = int64_t(inputBytes / double(shape.images) /
                         double(target.l2Bytes / 2)) +
                 1;
+  } else {
+    // A chunk's input stays in L2 beside a panel and the next one, or every
+    // panel reads it from memory again; eight tiles a chunk hide the panels.
+    double room = std::max(0.8 * double(target.l2Bytes) -
+                               2.0 * 4.0 * depth * double(tile.row * lanes),
+                           double(target.l2Bytes) / 8.0);
+    leastRows = std::clamp<int64_t>(
+        int64_t(std::ceil(inputBytes / double(shape.images) / room)), 1,
+        std::max<int64_t>(1, rows / (8 * tile.width)));
+  }
   if (weightBytes <= double(target.l2Bytes / 8))
     leastRows = std::max(leastRows, stripes(task, target));
   // A panel writes a short piece of every row: while those of the next panel
