@@ -234,6 +234,7 @@ static bool scheduleDirect(const Task &task, const Target &target,
   double weightBytes = 4.0 * depth * double(vectors * lanes);
   bool cutRows =
       weightBytes <= std::max(2.0 * inputBytes, double(target.l2Bytes));
+  double panelBytes = 4.0 * depth * double(tile.row * lanes);
   // While weights stay in L2, so should the input that all panels pass over.
   int64_t leastRows = 1;
   if (weightBytes < double(target.l2Bytes / 2)) {
@@ -242,13 +243,12 @@ static bool scheduleDirect(const Task &task, const Target &target,
                 1;
   } else {
     // A chunk's input stays in L2 beside a panel and the next one, or every
-    // panel reads it from memory again; eight tiles a chunk hide the panels.
-    double room = std::max(0.8 * double(target.l2Bytes) -
-                               2.0 * 4.0 * depth * double(tile.row * lanes),
-                           double(target.l2Bytes) / 8.0);
-    leastRows = std::clamp<int64_t>(
-        int64_t(std::ceil(inputBytes / double(shape.images) / room)), 1,
-        std::max<int64_t>(1, rows / (8 * tile.width)));
+    // panel reads it from memory again. Every chunk reads all panels, which
+    // eight tiles hide.
+    double room = 0.8 * double(target.l2Bytes) - 2.0 * panelBytes;
+    double chunks = std::ceil(inputBytes / double(shape.images) / room);
+    if (room > 0 && chunks <= double(rows) / double(8 * tile.width))
+      leastRows = int64_t(chunks);
   }
   if (weightBytes <= double(target.l2Bytes / 8))
     leastRows = std::max(leastRows, stripes(task, target));
@@ -256,7 +256,8 @@ static bool scheduleDirect(const Task &task, const Target &target,
   // are still in L2, memory sees whole rows.
   double outputBytes =
       double(task.output().type.sizeBytes()) / double(shape.images);
-  if (outputBytes > double(target.l2Bytes) && panels > 1 && rows >= 64)
+  if (outputBytes > double(target.l2Bytes) && panels > 1 && rows >= 64 &&
+      weightBytes <= double(target.l2Bytes))
     leastRows = std::max(
         leastRows,
         std::min(int64_t(outputBytes * 6 / double(target.l2Bytes)), rows / 64) +
@@ -311,9 +312,10 @@ static bool scheduleDirect(const Task &task, const Target &target,
         Decision::Prologue, "",
         int64_t(scaleWeights ? Prologue::ScaleWeights : Prologue::ScaleInput));
   }
-  // The panel of a narrow group stays in L1.
-  double panelBytes = 4.0 * depth * double(tile.row * lanes);
-  if ((shape.weightStrides.empty() ||
+  // The panel of a narrow group stays in L1; one that leaves no room in L2 for
+  // the next would be driven out by it.
+  if (2.0 * panelBytes <= 0.8 * double(target.l2Bytes) &&
+      (shape.weightStrides.empty() ||
        (packs && weightBytes > double(target.l2Bytes))) &&
       (shape.groups == 1 || panelBytes > double(target.l1dBytes)))
     schedule.set(Decision::Prefetch, "", int64_t(Prefetch::NextPanel));
