@@ -2,8 +2,9 @@
 //
 // What ConvTemplate.cpp describes, a stage a file:
 //   ConvTemplate      sizes, packed constants, the order of the stages
-//   ContractionScale  scales the input or the weights by a squeeze-excite
-//   vector ContractionStage  the contraction, its bias and its epilogue
+//   ContractionScale  scales the input or the weights by a vector
+//   ContractionPass   products, and the passes before the last one
+//   ContractionStage  the last pass, its bias and its epilogue
 //   ContractionFinish the epilogue of a ragged panel
 //
 // Filters are cut into panels of `row` vectors, group by group. Where a group
@@ -48,9 +49,39 @@ private:
   void packConstants();
   void packRightOperand(bool whole);
   void scaleStage(Prologue prologue);
+  /// One pass over the panels of a chunk: `depthTile` iterations of the first
+  /// reduction from `begin` on, an affine expression of d1 = `step` where one
+  /// is given.
+  struct Pass {
+    std::string name, begin, step;
+  };
+  struct PassViews {
+    ViewText in, weight;
+    std::vector<int64_t> depthSizes;
+  };
+
   void contractionStage(const Panels &run);
-  ViewText weightView(const Panels &run,
+  PassViews passViews(const Panels &run, const Pass &pass) const;
+  ViewText weightView(const Panels &run, const Pass &pass,
                       const std::vector<int64_t> &depthSizes) const;
+  /// The output, or its ragged columns in the worker's scratch.
+  ViewText outView(const Panels &run, const std::string &name) const;
+  /// All passes but the last: the output holds their sums.
+  std::string earlierPasses(const Panels &run, const std::string &stage) const;
+  std::string stageScript(const std::string &stage, size_t depths) const;
+
+  /// The parallel loops, as in an affine map, and the map of the output.
+  static constexpr const char *kParallel = "h, w, f1, f2, f0";
+  static std::string identityMap();
+  static std::string iteratorTypes(size_t reductions);
+  /// linalg.generic: zeros; products of a pass on top of `start`.
+  static std::string zeros(const std::string &result, const std::string &target,
+                           const std::string &type,
+                           const std::string &attributes);
+  static std::string products(const std::string &result, const PassViews &views,
+                              const std::string &start, const std::string &type,
+                              const std::string &attributes);
+  static std::string store(const std::string &value, const ViewText &out);
   std::string finishColumns(const Panels &run) const;
   /// Affine expression of d0 = %chunk: the steps of what a chunk starts at.
   std::string chunkOffset(const Panels &run, int64_t image, int64_t rowStep,
@@ -63,6 +94,7 @@ private:
   std::string extraOffset(const Panels &run, size_t index) const;
   int64_t floatsOf(size_t index) const;
   bool byHeight() const { return shape.height > 1; }
+  int64_t lineWidth() const { return byHeight() ? shape.width : chunkRows; }
 
   const Task &task;
   const Schedule &schedule;
@@ -75,6 +107,7 @@ private:
   int64_t groupPanels = 1; // of a group, the ragged one included
   int64_t tileW = 7;
   int64_t chunkRows = 1, rowChunks = 1; // of h, or of w when there is one row
+  int64_t depthTile = 1, passes = 1;    // of the first reduction
   // Where the contraction reads.
   std::string inputArgument, weightArgument;
   int64_t inputFloats = 0, weightFloats = 0;

@@ -3,43 +3,6 @@
 
 using namespace tlm;
 
-static std::string dimNames(const char *stem, size_t count) {
-  std::vector<std::string> names;
-  for (size_t i = 0; i < count; ++i)
-    names.push_back(cat(stem, i));
-  return join(names, ", ");
-}
-
-// [f1][reductions][f2][f0] of a chunk.
-ViewText
-ContractionBuilder::weightView(const Panels &run,
-                               const std::vector<int64_t> &depthSizes) const {
-  std::vector<int64_t> sizes = {run.tile};
-  sizes.insert(sizes.end(), depthSizes.begin(), depthSizes.end());
-  sizes.insert(sizes.end(), {row, lanes});
-  if (inPlace && !run.ragged) {
-    std::string offset =
-        cat(run.first * panelLanes(), " + ",
-            chunkOffset(run, shape.weightStrides[0], 0, 0, panelLanes()));
-    return view("w", weightArgument, weightFloats, offset, sizes,
-                {panelLanes(), shape.weightStrides[1], lanes, 1}, false);
-  }
-  int64_t panelFloats = shape.depth() * panelLanes(), step = panelFloats;
-  std::vector<int64_t> strides = {panelFloats};
-  for (int64_t size : depthSizes)
-    strides.push_back(step /= size);
-  strides.insert(strides.end(), {lanes, 1});
-  // Where only ragged panels were packed, they are all that scratch holds.
-  std::string offset =
-      inPlace
-          ? chunkOffset(run, shape.weightPerImage ? panelFloats : 0, 0, 0, 0)
-          : panelOffset(run, panelFloats, shape.weightPerImage);
-  if (!shape.weightStrides.empty())
-    return view("w", "%scratch", payload.scratchFloats, offset, sizes, strides,
-                false);
-  return view("w", weightArgument, weightFloats, offset, sizes, strides, false);
-}
-
 void ContractionBuilder::contractionStage(const Panels &run) {
   Stage stage;
   stage.name = cat("s", payload.stages.size());
@@ -53,68 +16,16 @@ void ContractionBuilder::contractionStage(const Panels &run) {
     else if (weightArgument != "%scratch")
       stage.streamed = shape.weight;
   }
-  int64_t tileF = run.tile;
-  int64_t h = byHeight() ? chunkRows : 1;
-  int64_t w = byHeight() ? shape.width : chunkRows;
-  size_t rowStep = byHeight() ? 1 : 2;
-
-  // Input view: [h, all reductions but the last, w, the last].
-  std::vector<int64_t> sizes = {h}, strides = {shape.inputStrides[1]};
-  std::vector<std::string> inputDims = {"h"};
-  size_t last = shape.reductions.size() - 1;
-  std::vector<int64_t> depthSizes;
-  for (size_t r = 0; r <= last; ++r) {
-    depthSizes.push_back(shape.reductions[r].extent);
-    if (r == last) {
-      sizes.push_back(w);
-      strides.push_back(shape.inputStrides[2]);
-      inputDims.push_back("w");
-    }
-    sizes.push_back(shape.reductions[r].extent);
-    strides.push_back(shape.reductions[r].inputStride);
-    inputDims.push_back(cat("r", r));
-  }
-  ViewText in = view(
-      "in", inputArgument, inputFloats,
-      cat(inputBase, " + ",
-          chunkOffset(run, shape.inputStrides[0], shape.inputStrides[rowStep],
-                      shape.groupInputStride, 0)),
-      sizes, strides, false);
-
-  ViewText weight = weightView(run, depthSizes);
-
-  // The output, or its ragged columns in the worker's scratch.
-  std::vector<int64_t> outSizes = {h, w, tileF, row, lanes};
-  ViewText out;
-  if (run.ragged)
-    out = view("out", "%worker", payload.workerFloats, "0", outSizes,
-               {w * panelLanes(), panelLanes(), panelLanes(), lanes, 1}, true);
-  else
-    out = view("out", argumentName(int(task.operands.size()) - 1),
-               task.output().type.elementCount(),
-               cat(shape.outputOrigin + run.first * panelLanes(), " + ",
-                   chunkOffset(run, shape.outputStrides[0],
-                               shape.outputStrides[rowStep], shape.groupFilters,
-                               panelLanes())),
-               outSizes,
-               {shape.outputStrides[1], shape.outputStrides[2], panelLanes(),
-                lanes, 1},
-               true);
-
-  std::string reductionNames = dimNames("r", depthSizes.size());
-  std::string parallel = "h, w, f1, f2, f0";
-  std::string identity =
-      cat("affine_map<(", parallel, ") -> (", parallel, ")>");
-  auto iterators = [](size_t parallelCount, size_t reductionCount) {
-    std::vector<std::string> names(parallelCount, "\"parallel\"");
-    names.insert(names.end(), reductionCount, "\"reduction\"");
-    return cat("[", join(names, ", "), "]");
-  };
+  int64_t h = byHeight() ? chunkRows : 1, w = lineWidth();
+  ViewText out = outView(run, "out");
+  PassViews views = passViews(run, {"", cat((passes - 1) * depthTile), ""});
+  std::string identity = identityMap();
 
   // Bias, or zeros, as the accumulator's start. Where a tile is one pixel wide
   // the broadcast of the bias would be an identity copy, and so would an empty
   // epilogue anywhere: canonicalisation drops both, and the script would miss
-  // its operations. Then the bias is added in the epilogue.
+  // its operations. Then the bias is added in the epilogue, as are the sums of
+  // earlier passes.
   std::string &body = stage.body;
   PointEmitter emitter(0, "e");
   BalancedTiles tiles = balancedTiles(w, tileW);
@@ -122,45 +33,29 @@ void ContractionBuilder::contractionStage(const Panels &run) {
   bool hasPoints = !task.points.empty() && !run.ragged;
   bool lateBias =
       bias >= 0 && (!hasPoints || tiles.size1 == 1 || tiles.size2 == 1);
-  body += in.ops + weight.ops + out.ops;
-  body += cat("  %empty = tensor.empty() : ", out.tensorType, "\n");
+  std::string perFilter = cat("affine_map<(", kParallel, ") -> (f1, f2, f0)>");
   ViewText biasView;
   if (bias >= 0) {
     biasView = view("bias", argumentName(bias), floatsOf(size_t(bias)),
-                    panelOffset(run, panelLanes(), false), {tileF, row, lanes},
-                    {panelLanes(), lanes, 1}, false);
+                    panelOffset(run, panelLanes(), false),
+                    {run.tile, row, lanes}, {panelLanes(), lanes, 1}, false);
     body += biasView.ops;
   }
-  if (bias >= 0 && !lateBias) {
-    body += cat("  %init = linalg.generic {indexing_maps = [affine_map<(",
-                parallel, ") -> (f1, f2, f0)>, ", identity,
-                "], iterator_types = ", iterators(5, 0),
+  if (passes > 1)
+    body += earlierPasses(run, stage.name);
+  body += views.in.ops + views.weight.ops + out.ops;
+  body += cat("  %empty = tensor.empty() : ", out.tensorType, "\n");
+  if (bias >= 0 && !lateBias)
+    body += cat("  %init_t = linalg.generic {indexing_maps = [", perFilter,
+                ", ", identity, "], iterator_types = ", iteratorTypes(0),
                 "} ins(%bias_t : ", biasView.tensorType,
                 ") outs(%empty : ", out.tensorType,
                 ") {\n  ^bb0(%x: f32, %o: f32):\n    linalg.yield %x : f32\n"
                 "  } -> ",
                 out.tensorType, "\n");
-  } else {
-    body += cat("  %zero = arith.constant 0.0 : f32\n"
-                "  %init = linalg.generic {indexing_maps = [",
-                identity, "], iterator_types = ", iterators(5, 0),
-                "} outs(%empty : ", out.tensorType,
-                ") {\n  ^bb0(%o: f32):\n    linalg.yield %zero : f32\n  } -> ",
-                out.tensorType, "\n");
-  }
-  body += cat("  %acc = linalg.generic {indexing_maps = [affine_map<(",
-              parallel, ", ", reductionNames, ") -> (", join(inputDims, ", "),
-              ")>, affine_map<(", parallel, ", ", reductionNames, ") -> (f1, ",
-              reductionNames, ", f2, f0)>, affine_map<(", parallel, ", ",
-              reductionNames, ") -> (", parallel,
-              ")>], iterator_types = ", iterators(5, depthSizes.size()),
-              "} ins(%in_t, %w_t : ", in.tensorType, ", ", weight.tensorType,
-              ") outs(%init : ", out.tensorType,
-              ") {\n  ^bb0(%x: f32, %y: f32, %o: f32):\n"
-              "    %p = arith.mulf %x, %y fastmath<contract> : f32\n"
-              "    %q = arith.addf %o, %p fastmath<contract> : f32\n"
-              "    linalg.yield %q : f32\n  } -> ",
-              out.tensorType, "\n");
+  else
+    body += zeros("%init_t", "%empty", out.tensorType, "");
+  body += products("%acc", views, "%init_t", out.tensorType, "");
 
   // Epilogue.
   std::vector<std::string> ins = {"%acc"}, inTypes = {out.tensorType},
@@ -176,20 +71,21 @@ void ContractionBuilder::contractionStage(const Panels &run) {
     ViewText v;
     if (Access access = accessOf(operand); access == Access::Scalar) {
       v = view(name, argument, floats, offset, {1}, {1}, false);
-      maps.push_back(cat("affine_map<(", parallel, ") -> (0)>"));
+      maps.push_back(cat("affine_map<(", kParallel, ") -> (0)>"));
     } else if (access == Access::PerFilter) {
-      v = view(name, argument, floats, offset, {tileF, row, lanes},
+      v = view(name, argument, floats, offset, {run.tile, row, lanes},
                {panelLanes(), lanes, 1}, false);
-      maps.push_back(cat("affine_map<(", parallel, ") -> (f1, f2, f0)>"));
+      maps.push_back(perFilter);
     } else {
       std::vector<int64_t> s = shape.activationStrides(operand.type);
       bool spans = shape.spansFilters(operand.type);
-      v = spans ? view(name, argument, floats, offset, outSizes,
+      v = spans ? view(name, argument, floats, offset,
+                       {h, w, run.tile, row, lanes},
                        {s[1], s[2], panelLanes(), lanes, 1}, false)
                 : view(name, argument, floats, offset, {h, w}, {s[1], s[2]},
                        false);
       maps.push_back(spans ? identity
-                           : cat("affine_map<(", parallel, ") -> (h, w)>"));
+                           : cat("affine_map<(", kParallel, ") -> (h, w)>"));
     }
     body += v.ops;
     ins.push_back(cat("%", name, "_t"));
@@ -201,10 +97,13 @@ void ContractionBuilder::contractionStage(const Panels &run) {
   if (lateBias) {
     ins.push_back("%bias_t");
     inTypes.push_back(biasView.tensorType);
-    maps.push_back(cat("affine_map<(", parallel, ") -> (f1, f2, f0)>"));
+    maps.push_back(perFilter);
     blockArgs.push_back("%bias_: f32");
     start = emitter.add(start, "%bias_");
-  } else if (!hasPoints) {
+  }
+  if (passes > 1) {
+    start = emitter.add(start, "%o");
+  } else if (!lateBias && !hasPoints) {
     start = emitter.fma(start, emitter.constant(1.0f), emitter.constant(-0.0f));
   }
   maps.push_back(identity);
@@ -214,17 +113,20 @@ void ContractionBuilder::contractionStage(const Panels &run) {
   body += emitter.constants();
   body +=
       cat("  %y = linalg.generic {indexing_maps = [", join(maps, ", "),
-          "], iterator_types = ", iterators(5, 0), "} ins(", join(ins, ", "),
+          "], iterator_types = ", iteratorTypes(0), "} ins(", join(ins, ", "),
           " : ", join(inTypes, ", "), ") outs(%out_t : ", out.tensorType,
           ") attrs = {epilogue_", stage.name, "} {\n  ^bb0(",
           join(blockArgs, ", "), "):\n", emitter.body(), "      linalg.yield ",
-          result, " : f32\n  } -> ", out.tensorType,
-          "\n  bufferization.materialize_in_destination %y in restrict "
-          "writable %out : (",
-          out.tensorType, ", ", out.memrefType, ") -> ()\n");
+          result, " : f32\n  } -> ", out.tensorType, "\n", store("%y", out));
+  stage.script = stageScript(stage.name, views.depthSizes.size());
+  if (run.ragged)
+    body += finishColumns(run);
+  payload.stages.push_back(std::move(stage));
+}
 
-  // Schedule.
-  Script script(stage.name);
+std::string ContractionBuilder::stageScript(const std::string &stage,
+                                            size_t depths) const {
+  Script script(stage);
   auto loopOrder = static_cast<LoopOrder>(
       schedule.get(Decision::LoopOrder, "", int64_t(LoopOrder::PanelsOuter)));
   std::vector<int64_t> order = {2, 0, 1, 3, 4};
@@ -235,33 +137,49 @@ void ContractionBuilder::contractionStage(const Panels &run) {
   bool rowLoop = schedule.get(Decision::EpiloguePlace, "",
                               int64_t(EpiloguePlace::RegisterTile)) ==
                  int64_t(EpiloguePlace::RowLoop);
-  std::vector<std::string> roots = {
-      script.matchTag(cat("epilogue_", stage.name))};
+  BalancedTiles tiles = balancedTiles(lineWidth(), tileW);
   std::vector<int64_t> widths = {tiles.size1};
-  if (tiles.size2) {
-    auto [left, right] =
-        script.splitLoop(roots[0], 1, tiles.size1 * tiles.count1);
-    roots = {left, right};
+  if (tiles.size2)
     widths.push_back(tiles.size2);
+  // The two balanced sizes of `op`, each tiled with what it fuses.
+  auto fuse = [&](std::string op, size_t reductions) {
+    std::vector<int64_t> loops = order;
+    for (size_t r = 0; r < reductions; ++r)
+      loops.push_back(int64_t(loops.size()));
+    std::vector<std::string> parts = {op};
+    if (tiles.size2) {
+      auto [left, right] = script.splitLoop(op, 1, tiles.size1 * tiles.count1);
+      parts = {left, right};
+    }
+    for (size_t i = 0; i < parts.size(); ++i) {
+      std::vector<int64_t> sizes = {1, widths[i], 1, 0, 0};
+      sizes.resize(loops.size(), 0);
+      script.fuse(parts[i], sizes, loops);
+    }
+  };
+  if (passes > 1) {
+    script.fuse(script.matchTag(cat("zeros_", stage)), {1, 1, 1, 0, 0}, order);
+    fuse(script.matchTag(cat("pass_", stage)), depths);
   }
-  for (size_t i = 0; i < roots.size(); ++i)
-    script.fuse(roots[i], {1, widths[i], 1, 0, 0}, order);
+  fuse(script.matchTag(cat("epilogue_", stage)), 0);
   script.clean();
-  std::vector<std::string> generics =
-      script.split(script.match("linalg.generic"), int(3 * roots.size()));
-  for (size_t i = 0; i < roots.size(); ++i) {
+
+  // In program order: zeros and a product a width, where there are earlier
+  // passes; then start, product and epilogue of each width.
+  size_t earlier = passes > 1 ? 1 + widths.size() : 0;
+  std::vector<std::string> generics = script.split(
+      script.match("linalg.generic"), int(earlier + 3 * widths.size()));
+  for (size_t i = 0; i < widths.size(); ++i) {
     // Unit dims are gone: what is left is w, f2 (when > 1), f0, reductions.
-    size_t kept = 1 + (row > 1) + (widths[i] > 1);
-    std::vector<int64_t> sizes(kept, 0);
-    sizes.insert(sizes.end(), depthSizes.size(), 1);
-    script.tile(generics[3 * i + 1], sizes);
+    std::vector<int64_t> sizes(size_t(1 + (row > 1) + (widths[i] > 1)), 0);
+    sizes.insert(sizes.end(), depths, 1);
+    if (passes > 1)
+      script.tile(generics[1 + i], sizes);
+    script.tile(generics[earlier + 3 * i + 1], sizes);
     if (rowLoop && widths[i] > 1)
-      script.tile(generics[3 * i + 2], {1});
+      script.tile(generics[earlier + 3 * i + 2], {1});
   }
   script.clean();
   script.vectorizeAndHoist();
-  if (run.ragged)
-    body += finishColumns(run);
-  stage.script = script.text();
-  payload.stages.push_back(std::move(stage));
+  return script.text();
 }

@@ -250,3 +250,48 @@ TEST(Contraction, RunTimeWeights) {
         expectRight(task, schedule);
       }
 }
+
+TEST(Contraction, PassesOverPiecesOfTheDepth) {
+  auto expectPasses = [](const Task &task, std::initializer_list<int64_t> tiles,
+                         int64_t registerTile = 5) {
+    for (int64_t tile : tiles)
+      for (EpiloguePlace place :
+           {EpiloguePlace::RegisterTile, EpiloguePlace::RowLoop}) {
+        Schedule schedule = defaultSchedule(task, target());
+        schedule.set(Decision::CacheTile, "depth", tile);
+        schedule.set(Decision::RegisterTile, "w", registerTile);
+        schedule.set(Decision::EpiloguePlace, "", int64_t(place));
+        schedule.set(Decision::Prefetch, "", int64_t(Prefetch::NextPanel));
+        expectRight(task, schedule);
+      }
+  };
+  // A bias, activations and a residual; a border; a window, cut by rows.
+  ConvCase conv{.c = 48, .f = 64, .h = 6, .w = 7, .outBorder = 1};
+  expectPasses(conv.task(), {2, 16, 24});
+  expectPasses(conv.residual().swish().task(), {12, 16});
+  expectPasses(ConvCase{.c = 16, .f = 24, .h = 9, .w = 8, .k = 4, .pad = 1}
+                   .relu()
+                   .task(),
+               {2});
+  expectPasses(ConvCase{.c = 24, .f = 40, .h = 9, .w = 8, .groups = 2}.task(),
+               {4, 6});
+  expectPasses(ConvCase{.c = 64, .f = 32, .h = 1, .w = 1}.task(), {32}, 1);
+  // Ragged panels, right operands in place and packed, batches.
+  for (bool constant : {false, true})
+    for (bool transposed : {false, true})
+      for (int64_t n : {64, 50}) {
+        ProductCase product{.m = 17,
+                            .k = 60,
+                            .n = n,
+                            .transposed = transposed,
+                            .constant = constant,
+                            .matrix = true};
+        expectPasses(product.task(), {20, 30});
+        product.extras = {{17, n}};
+        expectPasses(product.task(), {12});
+        product.matrix = false;
+        product.batch = 3;
+        product.extras = {{1, 17, 1}};
+        expectPasses(product.task(), {15});
+      }
+}

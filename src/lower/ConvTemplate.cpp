@@ -190,6 +190,11 @@ Result<Payload> ContractionBuilder::build() {
   if (rows % chunkRows || whole.count % whole.tile)
     return makeError("parallel_tile does not divide its loop");
   rowChunks = rows / chunkRows;
+  int64_t outerDepth = shape.reductions[0].extent;
+  depthTile = schedule.get(Decision::CacheTile, "depth", outerDepth);
+  if (outerDepth % depthTile || (depthTile == 1 && outerDepth > 1))
+    return makeError("cache_tile does not divide the depth, or is one step");
+  passes = outerDepth / depthTile;
   auto prologue = static_cast<Prologue>(
       schedule.get(Decision::Prologue, "", int64_t(Prologue::ScaleWeights)));
   bool scaled = task.find(Role::InputScale) != nullptr;

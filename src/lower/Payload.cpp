@@ -29,19 +29,23 @@ BalancedTiles tlm::balancedTiles(int64_t extent, int64_t most) {
 ViewText tlm::view(const std::string &name, const std::string &argument,
                    int64_t floats, const std::string &offset,
                    const std::vector<int64_t> &sizes,
-                   const std::vector<int64_t> &strides, bool writable) {
+                   const std::vector<int64_t> &strides, bool writable,
+                   const std::string &step) {
   ViewText text;
+  text.name = name;
   text.memrefType = cat("memref<", shapeText(sizes), ", strided<[",
                         join(strides, ", "), "], offset: ?>>");
   text.tensorType = cat("tensor<", shapeText(sizes), ">");
-  text.ops = cat("  %", name, "_o = affine.apply affine_map<(d0) -> (", offset,
-                 ")>(%chunk)\n", "  %", name, " = memref.reinterpret_cast ",
-                 argument, " to offset: [%", name, "_o], sizes: [",
-                 join(sizes, ", "), "], strides: [", join(strides, ", "),
-                 "] : memref<", floats, "xf32> to ", text.memrefType, "\n",
-                 "  %", name, "_t = bufferization.to_tensor %", name,
-                 " restrict", writable ? " writable" : "", " : ",
-                 text.memrefType, " to ", text.tensorType, "\n");
+  text.ops =
+      cat("  %", name, "_o = affine.apply affine_map<(d0",
+          step.empty() ? "" : ", d1", ") -> (", offset, ")>(%chunk",
+          step.empty() ? "" : ", ", step, ")\n", "  %", name,
+          " = memref.reinterpret_cast ", argument, " to offset: [%", name,
+          "_o], sizes: [", join(sizes, ", "), "], strides: [",
+          join(strides, ", "), "] : memref<", floats, "xf32> to ",
+          text.memrefType, "\n", "  %", name, "_t = bufferization.to_tensor %",
+          name, " restrict", writable ? " writable" : "", " : ",
+          text.memrefType, " to ", text.tensorType, "\n");
   return text;
 }
 

@@ -90,15 +90,17 @@ Result<Payload> computeTemplate(const TemplateInput &input);
 
 /// Emits a strided view `name` (memref) and `name`_t (tensor) of argument
 /// `argument` of `floats` elements. `offset` is an affine expression of d0 =
-/// %chunk. `writable` marks a destination.
+/// %chunk, and of d1 = `step` where one is given. `writable` marks a
+/// destination.
 struct ViewText {
-  std::string ops;
+  std::string name, ops;
   std::string memrefType, tensorType;
 };
 ViewText view(const std::string &name, const std::string &argument,
               int64_t floats, const std::string &offset,
               const std::vector<int64_t> &sizes,
-              const std::vector<int64_t> &strides, bool writable);
+              const std::vector<int64_t> &strides, bool writable,
+              const std::string &step = "");
 
 /// "%a3".
 std::string argumentName(int operand);

@@ -30,6 +30,12 @@ struct Stream {
   SmallVector<Counted> reductions; ///< outermost first, the innermost included
   SmallVector<Counted> tiles;      ///< outermost first
   int64_t steps = 1, passes = 1;
+
+  bool reduces(Value index) const {
+    return llvm::any_of(reductions, [&](Counted counted) {
+      return counted.loop.getInductionVar() == index;
+    });
+  }
 };
 } // namespace
 
@@ -98,12 +104,17 @@ static void prefetch(scf::ForOp inner, Stream stream) {
   auto source = cast<MemRefType>(stream.view.getSource().getType());
   if (source.getRank() != 1 || !source.hasStaticShape())
     return;
-  // Floats of a panel, as far as the reductions sweep it.
-  int64_t step = 0;
-  for (auto [index, stride] : llvm::zip(stream.load.getIndices(), strides))
+  // Floats of a step, and from panel to panel: as far as the reductions sweep,
+  // or further where they sweep a piece of every panel.
+  int64_t step = 0, panel = 0;
+  for (auto [index, stride] : llvm::zip(stream.load.getIndices(), strides)) {
     if (index == inner.getInductionVar())
       step = stride;
-  int64_t panel = step * stream.steps;
+    else if (!panel && isa<BlockArgument>(index) && !stream.reduces(index))
+      panel = stride;
+  }
+  if (!panel)
+    panel = step * stream.steps;
   int64_t perStep =
       std::max<int64_t>(1, (step + stream.passes / 2) / stream.passes);
   int64_t line = 16;
@@ -130,10 +141,7 @@ static void prefetch(scf::ForOp inner, Stream stream) {
     start = start + offset;
   }
   for (auto [index, stride] : llvm::zip(stream.load.getIndices(), strides)) {
-    bool reduction = llvm::any_of(stream.reductions, [&](Counted c) {
-      return c.loop.getInductionVar() == index;
-    });
-    if (reduction)
+    if (stream.reduces(index))
       continue;
     start = start + getAffineDimExpr(operands.size(), context) * stride;
     operands.push_back(index);

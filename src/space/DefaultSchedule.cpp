@@ -196,6 +196,23 @@ static Result<ContractionShape> pickShape(const Task &task,
   return best;
 }
 
+// Iterations of the outermost reduction in a pass: all where the input of a
+// chunk stays in L2 beside a panel and the next one. Else as many as do, unless
+// so few that loading and storing the sums shows.
+static int64_t pickDepthTile(const ContractionShape &shape, double bytes,
+                             const Target &target) {
+  int64_t extent = shape.reductions[0].extent, inner = shape.depth() / extent;
+  if (bytes <= 0.8 * double(target.l2Bytes))
+    return extent;
+  int64_t best = extent;
+  for (int64_t tile : divisors(extent))
+    if (tile * inner >= 256 &&
+        (best == extent || bytes * double(tile) / double(extent) <=
+                               0.75 * double(target.l2Bytes)))
+      best = tile;
+  return best;
+}
+
 // Whether a stage should pack the right operand: read in place, its rows fall
 // into few cache sets or pages, which many rows of the left one pay for.
 static bool packsRightOperand(const ContractionShape &shape) {
@@ -236,18 +253,21 @@ static bool scheduleDirect(const Task &task, const Target &target,
       weightBytes <= std::max(2.0 * inputBytes, double(target.l2Bytes));
   double panelBytes = 4.0 * depth * double(tile.row * lanes);
   // While weights stay in L2, so should the input that all panels pass over.
-  int64_t leastRows = 1;
+  int64_t leastRows = 1, depthTile = shape.reductions[0].extent;
+  double passShare = 1;
   if (weightBytes < double(target.l2Bytes / 2)) {
     leastRows = int64_t(inputBytes / double(shape.images) /
                         double(target.l2Bytes / 2)) +
                 1;
   } else {
-    // A chunk's input stays in L2 beside a panel and the next one, or every
-    // panel reads it from memory again. Every chunk reads all panels, which
-    // eight tiles hide.
-    double room = 0.8 * double(target.l2Bytes) - 2.0 * panelBytes;
-    double chunks = std::ceil(inputBytes / double(shape.images) / room);
-    if (room > 0 && chunks <= double(rows) / double(8 * tile.width))
+    // Every panel would read a chunk's input from memory again. Every chunk of
+    // rows reads all panels, which eight tiles hide.
+    double imageBytes = inputBytes / double(shape.images);
+    depthTile = pickDepthTile(shape, imageBytes + 2.0 * panelBytes, target);
+    passShare = double(depthTile) / double(shape.reductions[0].extent);
+    double left = 0.8 * double(target.l2Bytes) - 2.0 * passShare * panelBytes;
+    double chunks = std::ceil(passShare * imageBytes / left);
+    if (left > 0 && chunks <= double(rows) / double(8 * tile.width))
       leastRows = int64_t(chunks);
   }
   if (weightBytes <= double(target.l2Bytes / 8))
@@ -279,9 +299,17 @@ static bool scheduleDirect(const Task &task, const Target &target,
       shape.images * shape.groups >= 4 * workers || !cutRows ? 1 : workers;
   int64_t rowChunks = pickChunks(units, rowWorkers, leastRows, time);
   int64_t panelChunks = 1;
+  // Every pass reads and writes the sums of a chunk's panels.
+  int64_t leastPanels = passShare < 1
+                            ? int64_t(outputBytes / double(rowChunks) /
+                                      double(target.l2Bytes / 8)) +
+                                  1
+                            : 1;
+  if (leastPanels > 1)
+    panelChunks = pickChunks(panels, 1, leastPanels, time);
   if (imbalance(rowChunks * shape.images * shape.groups, workers) > 1.1) {
     rowChunks = pickChunks(units, 1, leastRows, time);
-    panelChunks = pickChunks(panels, workers, 1, time);
+    panelChunks = pickChunks(panels, workers, leastPanels, time);
   }
   schedule.set(Decision::RegisterRow, "f", tile.row);
   schedule.set(Decision::RegisterTile, "w", tile.width);
@@ -295,6 +323,7 @@ static bool scheduleDirect(const Task &task, const Target &target,
   schedule.set(
       Decision::LoopOrder, "",
       int64_t(pixelsOuter ? LoopOrder::PixelsOuter : LoopOrder::PanelsOuter));
+  schedule.set(Decision::CacheTile, "depth", depthTile);
   schedule.set(Decision::EpiloguePlace, "",
                int64_t(isHeavy(task) ? EpiloguePlace::RowLoop
                                      : EpiloguePlace::RegisterTile));
@@ -314,7 +343,7 @@ static bool scheduleDirect(const Task &task, const Target &target,
   }
   // The panel of a narrow group stays in L1; one that leaves no room in L2 for
   // the next would be driven out by it.
-  if (2.0 * panelBytes <= 0.8 * double(target.l2Bytes) &&
+  if (2.0 * passShare * panelBytes <= 0.8 * double(target.l2Bytes) &&
       (shape.weightStrides.empty() ||
        (packs && weightBytes > double(target.l2Bytes))) &&
       (shape.groups == 1 || panelBytes > double(target.l1dBytes)))

@@ -238,6 +238,12 @@ void Replay::contraction() {
   int64_t widthTiles = (width + tile - 1) / tile;
   int64_t lines = shape.height > 1 ? chunkRows : 1;
   LoopOrder loops = order(chunkPanels, lines, widthTiles);
+  int64_t outerDepth = shape.reductions[0].extent;
+  int64_t pass = take(Decision::CacheTile, "depth");
+  cut(outerDepth, pass, "passes do not cover the depth");
+  require(pass == outerDepth || pass > 1, "a pass of one step");
+  require(pass == outerDepth || chunkPanels * lines * widthTiles > 1,
+          "passes over a single register tile");
 
   int64_t place = take(Decision::EpiloguePlace, "");
   int64_t operations = (1 + epilogueOperations(task)) * row;

@@ -56,3 +56,30 @@ func.func @once(%a: memref<2048xf32>, %w: memref<16384xf32>, %o: memref<8192xf32
   }
   return
 }
+
+// -----
+
+// A pass over a quarter of every panel: the next is a whole panel further on.
+// CHECK: affine_map<(d0, d1, d2, d3, d4) -> (d0 + d1 * 2048 + d2 * 16 + d3 + (d4 floordiv 8) * 128 + 2048, 16256)>
+// CHECK-LABEL: func.func @passes
+// CHECK: memref.prefetch
+func.func @passes(%a: memref<2048xf32>, %w: memref<16384xf32>, %o: memref<8192xf32>, %start: index) attributes {stream_argument = 1} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant dense<0.0> : vector<16xf32>
+  %view = memref.reinterpret_cast %w to offset: [%start], sizes: [8, 16, 2, 16], strides: [2048, 32, 16, 1] : memref<16384xf32> to memref<8x16x2x16xf32, strided<[2048, 32, 16, 1], offset: ?>>
+  scf.for %f = %c0 to %c8 step %c1 {
+    scf.for %t = %c0 to %c32 step %c8 {
+      %sum = scf.for %k = %c0 to %c16 step %c1 iter_args(%s = %zero) -> (vector<16xf32>) {
+        %x = vector.load %view[%f, %k, %c0, %c0] : memref<8x16x2x16xf32, strided<[2048, 32, 16, 1], offset: ?>>, vector<16xf32>
+        %n = arith.addf %s, %x : vector<16xf32>
+        scf.yield %n : vector<16xf32>
+      }
+      vector.store %sum, %o[%t] : memref<8192xf32>, vector<16xf32>
+    }
+  }
+  return
+}

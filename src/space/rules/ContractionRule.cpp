@@ -146,6 +146,18 @@ static std::vector<int64_t> panelRows(const RuleInput &input,
   return rows;
 }
 
+/// Iterations of the outermost reduction in a pass over the panels of a chunk.
+static std::vector<int64_t> depthTiles(const ContractionShape &shape,
+                                       int64_t tilesOfChunk) {
+  int64_t extent = shape.reductions[0].extent;
+  std::vector<int64_t> tiles = {extent};
+  if (tilesOfChunk > 1)
+    tiles = divisors(extent);
+  if (tiles.size() > 1)
+    tiles.erase(tiles.begin()); // one step is no reduction
+  return tiles;
+}
+
 void decideContraction(const RuleInput &input, Asker &ask) {
   const Limits &limits = input.limits;
   int64_t lanes = input.lanes();
@@ -180,6 +192,8 @@ void decideContraction(const RuleInput &input, Asker &ask) {
   int64_t tilesOfRow = (width + tile - 1) / tile;
   int64_t lines = byHeight ? chunkRows : 1;
   LoopOrder order = ask.loopOrder(chunkPanels, lines, tilesOfRow);
+  ask(Decision::CacheTile, "depth",
+      depthTiles(shape, chunkPanels * lines * tilesOfRow));
 
   std::vector<int64_t> places;
   int64_t unrolled = row * tile * (1 + epilogueOperations(input.task));
