@@ -68,8 +68,7 @@ static bool parseConstant(Line &line, ScalarNode &node) {
   return true;
 }
 
-static DType yieldedType(const Computation &computation,
-                         const ScalarNode &node) {
+DType yieldedType(const Computation &computation, const ScalarNode &node) {
   auto typeOf = [&](size_t i) {
     return computation.nodes[size_t(node.arguments[i])].dtype;
   };

@@ -11,6 +11,10 @@ namespace tlm {
 /// "f32"; every element type there is.
 bool takeDType(Line &line, DType &dtype);
 
+/// What an operation yields that names no type of its own: `node`, to stand
+/// behind those of `computation`. Its arguments are among these.
+DType yieldedType(const Computation &computation, const ScalarNode &node);
+
 /// Reads one line of Computation::text(). What the text leaves out, the types
 /// of operations, follows from their arguments. The whole is for verify.
 bool parseComputationClause(Line &line, Computation &computation);
