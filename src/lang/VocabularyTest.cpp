@@ -15,7 +15,11 @@ TEST(Vocabulary, NumbersOfWordsAreLocked) {
     size_t count;
     const char *hash;
   };
-  for (Row row : {Row{1621, "c3760a42a4daf9eb"}, Row{1762, "a72bf9c9263f34a5"}}) {
+  constexpr Row kRows[] = {
+      {1621, "c3760a42a4daf9eb"},
+      {1762, "a72bf9c9263f34a5"}, // cache_tile
+  };
+  for (Row row : kRows) {
     ASSERT_GE(vocabulary.size(), row.count);
     EXPECT_EQ(vocabulary.hash(row.count), row.hash)
         << "the first " << row.count << " words have changed";
