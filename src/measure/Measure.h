@@ -13,7 +13,7 @@
 
 #include "lower/Kernel.h"
 #include "measure/KernelTimer.h"
-#include "measure/Measurement.h"
+#include "records/Measurement.h"
 
 #include <limits>
 #include <vector>

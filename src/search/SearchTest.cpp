@@ -35,6 +35,23 @@ std::vector<Task> tasks() {
   };
 }
 
+class MapLog : public TrialLog {
+public:
+  std::optional<Measurement> find(const Schedule &schedule,
+                                  int32_t rounds) override {
+    for (const Trial &trial : known)
+      if (trial.schedule == schedule && trial.measurement.rounds >= rounds)
+        return trial.measurement;
+    return std::nullopt;
+  }
+  void add(const std::vector<Trial> &trials) override {
+    ++batches;
+    known.insert(known.end(), trials.begin(), trials.end());
+  }
+  std::vector<Trial> known; ///< the oldest first
+  int batches = 0;
+};
+
 } // namespace
 
 TEST(Variation, ChildrenAreLeavesThatDiffer) {
@@ -121,4 +138,37 @@ TEST(TaskTuner, EndsWithTheSpace) {
     GTEST_SKIP() << "10^" << space.log10Size() << " leaves";
   TuneResult result = tuneTask(task, strategies()[1], options);
   EXPECT_LT(result.trials.size(), 400u);
+}
+
+// What the log knows is not measured again, the final included, and the search
+// goes the same way; one that was stopped is taken up where it was.
+TEST(TaskTuner, TakesUpWhatTheLogKnows) {
+  Task task = tasks()[1];
+  MapLog log;
+  TuneOptions options;
+  options.target = host();
+  options.trials = 12;
+  options.batch = 4;
+  options.finalists = 2;
+  options.finalRounds = 2;
+  options.log = &log;
+  options.measure.timing.seconds = 0.002;
+  const StrategyInfo &strategy = strategies()[0];
+  TuneResult first = tuneTask(task, strategy, options);
+  EXPECT_EQ(first.remembered, 0);
+  EXPECT_EQ(log.batches, 5); // 2 fixed candidates, 4, 4, 2, and the final
+  EXPECT_GT(log.known.size(), first.trials.size());
+
+  TuneResult again = tuneTask(task, strategy, options);
+  EXPECT_EQ(log.batches, 5);
+  EXPECT_EQ(again.remembered, int64_t(first.trials.size()));
+  EXPECT_EQ(again.bestSchedule, first.bestSchedule);
+  EXPECT_EQ(again.bestMicroseconds, first.bestMicroseconds);
+
+  options.trials = 16;
+  TuneResult longer = tuneTask(task, strategy, options);
+  EXPECT_EQ(longer.remembered, 12);
+  ASSERT_EQ(longer.trials.size(), 16u);
+  for (size_t i = 0; i < longer.trials.size(); ++i)
+    EXPECT_EQ(longer.trials[i].number, int64_t(i));
 }

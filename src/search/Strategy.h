@@ -9,7 +9,7 @@
 #ifndef TLM_SEARCH_STRATEGY_H
 #define TLM_SEARCH_STRATEGY_H
 
-#include "measure/Measurement.h"
+#include "records/Measurement.h"
 #include "space/Space.h"
 
 #include <memory>

@@ -70,6 +70,12 @@ private:
   std::vector<Built> build(std::vector<Schedule> schedules);
   std::vector<Measurement> measureAll(const std::vector<Built> &built,
                                       bool check, double cutOff);
+  std::optional<Measurement> remembered(const Schedule &schedule,
+                                        int64_t rounds);
+  void remember(const std::vector<Trial> &trials);
+  std::vector<Trial> tryBatch(std::vector<Schedule> batch, double cutOff);
+  std::vector<Trial> finalists() const;
+  void measureInTurn(std::vector<Trial> &trials);
   void final();
 
   const Task &task;
@@ -124,8 +130,53 @@ std::vector<Measurement> Tuner::measureAll(const std::vector<Built> &built,
   return measurements;
 }
 
-// The best ones, the default and the fixed schedule, in turn.
-void Tuner::final() {
+std::optional<Measurement> Tuner::remembered(const Schedule &schedule,
+                                             int64_t rounds) {
+  if (!options.log)
+    return std::nullopt;
+  return options.log->find(schedule, int32_t(rounds));
+}
+
+void Tuner::remember(const std::vector<Trial> &trials) {
+  if (options.log && !trials.empty())
+    options.log->add(trials);
+}
+
+// What the log knows is taken from there, the others are built and measured.
+std::vector<Trial> Tuner::tryBatch(std::vector<Schedule> batch, double cutOff) {
+  std::vector<Trial> trials;
+  std::vector<Schedule> unknown;
+  std::vector<size_t> places;
+  for (Schedule &schedule : batch) {
+    std::optional<Measurement> known = remembered(schedule, 1);
+    result.remembered += known.has_value();
+    if (!known) {
+      places.push_back(trials.size());
+      unknown.push_back(schedule);
+    }
+    trials.push_back({std::move(schedule), known.value_or(Measurement()),
+                      int64_t(result.trials.size() + trials.size())});
+  }
+  std::vector<Built> built = build(std::move(unknown));
+  std::vector<Measurement> measured = measureAll(built, true, cutOff);
+  std::vector<Trial> added;
+  for (size_t i = 0; i < places.size(); ++i) {
+    trials[places[i]].measurement = std::move(measured[i]);
+    added.push_back(trials[places[i]]);
+  }
+  remember(added);
+  return trials;
+}
+
+static double medianOf(std::vector<double> list) {
+  if (list.empty())
+    return 0;
+  std::sort(list.begin(), list.end());
+  return list[list.size() / 2];
+}
+
+// The default, the fixed schedule and the best ones.
+std::vector<Trial> Tuner::finalists() const {
   std::vector<const Trial *> order;
   for (const Trial &trial : result.trials)
     if (trial.measurement.isOk())
@@ -133,40 +184,86 @@ void Tuner::final() {
   std::stable_sort(order.begin(), order.end(), [](auto *a, auto *b) {
     return a->measurement.minMicroseconds < b->measurement.minMicroseconds;
   });
-  std::vector<Schedule> finalists = {result.defaultSchedule};
-  auto add = [&](const Schedule &schedule) {
-    if (std::find(finalists.begin(), finalists.end(), schedule) ==
-        finalists.end())
-      finalists.push_back(schedule);
+  std::vector<Trial> finalists;
+  auto add = [&](const Trial &trial) {
+    for (const Trial &other : finalists)
+      if (other.schedule == trial.schedule)
+        return;
+    finalists.push_back(trial);
   };
-  add(result.fixedSchedule);
+  for (const Trial &trial : result.trials)
+    if (trial.schedule == result.defaultSchedule ||
+        trial.schedule == result.fixedSchedule)
+      add(trial);
   for (size_t i = 0; i < order.size() && int64_t(i) < options.finalists; ++i)
-    add(order[i]->schedule);
-  std::vector<Built> built = build(finalists);
-  std::vector<std::vector<double>> times(built.size());
+    add(*order[i]);
+  return finalists;
+}
+
+// One after the other, as often as there are rounds; the medians over them.
+void Tuner::measureInTurn(std::vector<Trial> &trials) {
+  std::vector<Schedule> schedules;
+  for (const Trial &trial : trials)
+    schedules.push_back(trial.schedule);
+  std::vector<Built> built = build(std::move(schedules));
+  std::vector<std::vector<Measurement>> good(trials.size());
   for (int64_t round = 0; round < options.finalRounds; ++round) {
     std::vector<Measurement> measured = measureAll(built, false, 0);
-    for (size_t i = 0; i < built.size(); ++i)
+    for (size_t i = 0; i < trials.size(); ++i)
       if (measured[i].isOk())
-        times[i].push_back(measured[i].minMicroseconds);
+        good[i].push_back(measured[i]);
   }
-  auto median = [&](size_t i) {
-    std::vector<double> &list = times[i];
-    if (list.empty())
-      return 0.0;
-    std::sort(list.begin(), list.end());
-    return list[list.size() / 2];
-  };
-  result.defaultMicroseconds = median(0);
+  for (size_t i = 0; i < trials.size(); ++i) {
+    auto median = [&](double Measurement::*field) {
+      std::vector<double> list;
+      for (const Measurement &each : good[i])
+        list.push_back(each.*field);
+      return medianOf(list);
+    };
+    Measurement &all = trials[i].measurement;
+    all.minMicroseconds = median(&Measurement::minMicroseconds);
+    all.medianMicroseconds = median(&Measurement::medianMicroseconds);
+    all.slowdown = median(&Measurement::slowdown);
+    all.rounds = int32_t(good[i].size());
+    all.samples = 0;
+    for (const Measurement &each : good[i])
+      all.samples += each.samples;
+  }
+  std::vector<Trial> added;
+  for (const Trial &trial : trials)
+    if (trial.measurement.isOk() && trial.measurement.rounds > 0)
+      added.push_back(trial);
+  remember(added);
+}
+
+void Tuner::final() {
+  std::vector<Trial> trials = finalists();
+  std::vector<Trial> known;
+  for (const Trial &trial : trials)
+    if (std::optional<Measurement> measurement =
+            remembered(trial.schedule, options.finalRounds))
+      known.push_back({trial.schedule, *measurement, trial.number});
+  // Some times from an earlier final and some from this one are no comparison.
+  if (known.size() == trials.size())
+    trials = std::move(known);
+  else
+    measureInTurn(trials);
   result.bestSchedule = result.defaultSchedule;
-  result.bestMicroseconds = result.defaultMicroseconds;
-  for (size_t i = 0; i < built.size(); ++i) {
-    double time = median(i);
-    if (built[i].schedule == result.fixedSchedule)
+  for (const Trial &trial : trials) {
+    double time =
+        trial.measurement.isOk() ? trial.measurement.minMicroseconds : 0;
+    if (trial.schedule == result.defaultSchedule)
+      result.defaultMicroseconds = time;
+    if (trial.schedule == result.fixedSchedule)
       result.fixedMicroseconds = time;
+  }
+  result.bestMicroseconds = result.defaultMicroseconds;
+  for (const Trial &trial : trials) {
+    double time =
+        trial.measurement.isOk() ? trial.measurement.minMicroseconds : 0;
     if (time > 0 && time < result.bestMicroseconds) {
       result.bestMicroseconds = time;
-      result.bestSchedule = built[i].schedule;
+      result.bestSchedule = trial.schedule;
     }
   }
 }
@@ -190,13 +287,11 @@ TuneResult Tuner::run(const StrategyInfo &info,
   add(result.fixedSchedule);
   double cutOff = 0;
   while (!batch.empty()) {
-    std::vector<Built> built = build(std::move(batch));
-    batch.clear();
-    std::vector<Measurement> measured = measureAll(built, true, cutOff);
-    for (size_t i = 0; i < built.size(); ++i) {
-      strategy->observe(built[i].schedule, measured[i]);
-      result.trials.push_back({built[i].schedule, std::move(measured[i])});
+    for (Trial &trial : tryBatch(std::move(batch), cutOff)) {
+      strategy->observe(trial.schedule, trial.measurement);
+      result.trials.push_back(std::move(trial));
     }
+    batch.clear();
     if (cutOff == 0 && result.trials[0].measurement.isOk())
       cutOff = 10 * result.trials[0].measurement.minMicroseconds;
     if (progress)
@@ -213,7 +308,8 @@ TuneResult Tuner::run(const StrategyInfo &info,
         add(std::move(schedule));
     }
   }
-  final();
+  if (options.finalRounds > 0)
+    final();
   return std::move(result);
 }
 

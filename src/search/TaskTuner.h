@@ -14,6 +14,7 @@
 
 #include "measure/Measure.h"
 #include "search/Strategy.h"
+#include "search/TrialLog.h"
 
 #include <functional>
 #include <string>
@@ -28,15 +29,12 @@ struct TuneOptions {
   int64_t batch = 32;
   int64_t jobs = 1;
   uint64_t seed = 1;
-  /// Candidates of the final, and rounds of it.
+  /// Candidates of the final, and rounds of it; without rounds there is none.
   int64_t finalists = 4, finalRounds = 5;
   MeasureOptions measure;
-};
-
-/// A candidate and what became of it.
-struct Trial {
-  Schedule schedule;
-  Measurement measurement;
+  /// Told of every batch as soon as it is measured; what it knows is not
+  /// measured again, so a search that was stopped is taken up by the same call.
+  TrialLog *log = nullptr;
 };
 
 struct TuneResult {
@@ -47,6 +45,7 @@ struct TuneResult {
   /// Of the final: medians over its rounds of each round's minimum.
   double defaultMicroseconds = 0, fixedMicroseconds = 0, bestMicroseconds = 0;
   double buildSeconds = 0, measureSeconds = 0;
+  int64_t remembered = 0; ///< trials that the log knew
 };
 
 /// Tiles of 2 vectors by 7, one chunk a thread, no algorithm but the direct one

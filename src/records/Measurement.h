@@ -1,9 +1,10 @@
 //===- Measurement.h - what became of a candidate ---------------*- C++ -*-===//
 
-#ifndef TLM_MEASURE_MEASUREMENT_H
-#define TLM_MEASURE_MEASUREMENT_H
+#ifndef TLM_RECORDS_MEASUREMENT_H
+#define TLM_RECORDS_MEASUREMENT_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,9 @@ enum class Outcome : int32_t {
 };
 std::string_view nameOf(Outcome outcome);
 
+/// What a stored name stands for.
+std::optional<Outcome> outcomeNamed(std::string_view name);
+
 struct Measurement {
   Outcome outcome = Outcome::Ok;
   double minMicroseconds = 0, medianMicroseconds = 0;
@@ -32,6 +36,9 @@ struct Measurement {
   /// seen; above kDrift the machine was not quiet.
   double slowdown = 1;
   std::string detail;
+  /// Times the candidate was measured, in turn with others; when more than
+  /// once, the figures are medians over the times.
+  int32_t rounds = 1;
 
   bool isOk() const { return outcome == Outcome::Ok; }
 };
@@ -41,4 +48,4 @@ inline constexpr double kDrift = 1.08;
 
 } // namespace tlm
 
-#endif // TLM_MEASURE_MEASUREMENT_H
+#endif // TLM_RECORDS_MEASUREMENT_H
