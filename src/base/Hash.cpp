@@ -18,4 +18,13 @@ std::string hexText(uint64_t value) {
   return text;
 }
 
+std::string hash128Text(std::string_view bytes) {
+  using Wide = unsigned __int128;
+  constexpr Wide kPrime = (Wide(1) << 88) + 0x13b;
+  Wide hash = (Wide(0x6c62272e07bb0142) << 64) + 0x62b821756295c58d;
+  for (char c : bytes)
+    hash = (hash ^ static_cast<unsigned char>(c)) * kPrime;
+  return hexText(uint64_t(hash >> 64)) + hexText(uint64_t(hash));
+}
+
 } // namespace tlm

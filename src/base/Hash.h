@@ -1,7 +1,7 @@
 //===- Hash.h - the hash of stored keys -------------------------*- C++ -*-===//
 //
-// FNV-1a, 64 bits: the same value on every platform, for ever, because records
-// and artifacts store it. For short texts; not against an adversary.
+// FNV-1a: the same value on every platform, for ever, because records and
+// artifacts store it. For short texts; not against an adversary.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +18,9 @@ uint64_t hash64(std::string_view bytes);
 
 /// 16 lower-case hex digits.
 std::string hexText(uint64_t value);
+
+/// The 128-bit form, as 32 lower-case hex digits: an identity among millions.
+std::string hash128Text(std::string_view bytes);
 
 } // namespace tlm
 

@@ -14,3 +14,9 @@ TEST(Hash, PublishedVectors) {
 }
 
 TEST(Hash, HexKeepsLeadingZeros) { EXPECT_EQ(hexText(1), "0000000000000001"); }
+
+TEST(Hash, PublishedVectorsOfTheWideForm) {
+  EXPECT_EQ(hash128Text(""), "6c62272e07bb014262b821756295c58d");
+  EXPECT_EQ(hash128Text("a"), "d228cb696f1a8caf78912b704e4a8964");
+  EXPECT_EQ(hash128Text("foobar"), "343e1662793c64bf6f0d3597ba446f18");
+}

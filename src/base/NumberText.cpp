@@ -8,7 +8,8 @@
 
 namespace tlm {
 
-std::string floatText(float value) {
+template <typename T>
+static std::string shortest(T value) {
   if (std::isnan(value))
     return "nan";
   if (value == 0)
@@ -17,6 +18,10 @@ std::string floatText(float value) {
   auto [end, error] = std::to_chars(buffer, buffer + sizeof(buffer), value);
   return std::string(buffer, end);
 }
+
+std::string floatText(float value) { return shortest(value); }
+
+std::string doubleText(double value) { return shortest(value); }
 
 template <typename T>
 static std::optional<T> parseWhole(std::string_view text) {

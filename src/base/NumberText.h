@@ -17,6 +17,7 @@ namespace tlm {
 
 /// "0.1", "1e-05", "-inf", "nan". Both zeros print as "0", every NaN as "nan".
 std::string floatText(float value);
+std::string doubleText(double value);
 
 /// The whole of `text`, or nothing.
 std::optional<float> parseFloat(std::string_view text);

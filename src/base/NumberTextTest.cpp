@@ -19,6 +19,12 @@ TEST(NumberText, FloatsReadBack) {
   EXPECT_TRUE(std::isnan(*parseFloat("nan")));
 }
 
+TEST(NumberText, DoublesReadBack) {
+  for (double value : {0.1, 1.0 / 3, 12345.678901234567, 5e-324, -1e308})
+    EXPECT_EQ(parseDouble(doubleText(value)), value);
+  EXPECT_EQ(doubleText(12.5), "12.5");
+}
+
 TEST(NumberText, RefusesLeftovers) {
   EXPECT_FALSE(parseFloat("1.0x"));
   EXPECT_FALSE(parseFloat(""));
