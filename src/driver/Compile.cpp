@@ -66,7 +66,7 @@ Detail runGraph(const CompileOptions &, Compilation &c) {
 
 Detail runPartition(const CompileOptions &options, Compilation &c) {
   PartitionOptions partitionOptions;
-  partitionOptions.stripedBytes = options.target.l2Bytes / 4;
+  partitionOptions.stripedBytes = options.target.stripedBytes();
   TLM_TRY(c.plan, partition(c.graph, partitionOptions));
   planMemory(c.plan);
   std::string broken = verifyPlan(c.plan, c.graph);

@@ -57,7 +57,7 @@ std::vector<PlanChain> findChains(const Plan &plan, int64_t bytes) {
     if (!extends)
       constants = constantBytes(taskOf(step - 1));
     constants += constantBytes(taskOf(step));
-    if (!follows(step) || constants > bytes)
+    if (!follows(step) || constants > bytes / 2)
       continue;
     if (extends)
       ++chains.back().count;

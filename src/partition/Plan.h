@@ -65,7 +65,8 @@ struct Plan {
 
 struct PartitionOptions {
   int64_t vectorFloats = 16; ///< lanes that channelStride is rounded up to
-  /// Images of this size and more are handed on stripe by stripe; 0: none is.
+  /// Images of this size and more are handed on stripe by stripe, by chains
+  /// whose constants have half of it; 0: none is.
   int64_t stripedBytes = 0;
 };
 

@@ -41,7 +41,8 @@ static double imbalance(int64_t chunks, int64_t workers) {
 static int64_t stripes(const Task &task, const Target &target) {
   const BufferType &in = task.find(Role::Input)->type;
   const BufferType &out = task.output().type;
-  if (in.dims.size() != 4 || in.dims[0] != 1)
+  if (in.dims.size() != 4 || in.dims[0] != 1 ||
+      std::max(in.sizeBytes(), out.sizeBytes()) < target.stripedBytes())
     return 1;
   return (in.sizeBytes() + out.sizeBytes()) / (target.l2Bytes / 4) + 1;
 }
@@ -407,9 +408,9 @@ static void scheduleWindow(const Task &task, const Target &target,
   int64_t height = out.dims[2];
   double time = estimateMicroseconds(task, target);
   int64_t workers = usefulWorkers(target, time);
-  int64_t least =
-      std::max(in.sizeBytes() / in.dims[0] / (target.l2Bytes / 2) + 1,
-               stripes(task, target));
+  // No channel meets another: only chains need short chunks, and every cut
+  // reads the rows of the window around it twice.
+  int64_t least = stripes(task, target);
   int64_t rowChunks = pickChunks(height, workers, least, time);
   // Short images: cut the channels instead, a cache line each at least.
   int64_t blocks = in.channelStride / target.vectorFloats(), blockChunks = 1;
@@ -428,12 +429,20 @@ static void scheduleWindow(const Task &task, const Target &target,
     tileH = tileW = 4;
   schedule.set(Decision::RegisterTile, "h", tileH);
   schedule.set(Decision::RegisterTile, "w", tileW);
+  // A panel reads one cache line a pixel. Where lines fall into few sets of L1,
+  // runs of four lines are read row by row; what is beyond L2 is read in the
+  // order of memory.
+  LoopOrder order = LoopOrder::PanelsOuter;
+  int64_t chunkBytes = (in.sizeBytes() + out.sizeBytes()) /
+                       (in.dims[0] * rowChunks * blockChunks);
+  if (chunkBytes > target.l2Bytes) {
+    order = LoopOrder::PixelsOuter;
+  } else if (in.channelStride * 4 % 512 == 0) {
+    order = LoopOrder::RowsOuter;
+    blockChunks = std::max(blockChunks, blocks / largestDivisor(blocks, 4));
+  }
   schedule.set(Decision::ParallelTile, "c", blocks / blockChunks);
-  // Images beyond L2 are read and written in the order of memory.
-  bool pixelsOuter = in.sizeBytes() + out.sizeBytes() > target.l2Bytes / 2;
-  schedule.set(
-      Decision::LoopOrder, "",
-      int64_t(pixelsOuter ? LoopOrder::PixelsOuter : LoopOrder::PanelsOuter));
+  schedule.set(Decision::LoopOrder, "", int64_t(order));
   schedule.set(Decision::ParallelTile, "rows", height / rowChunks);
   schedule.set(Decision::MaxParallelism, "", workers);
 }

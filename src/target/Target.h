@@ -25,6 +25,9 @@ struct Target {
   /// Workers the schedules are made for (compile-time --threads).
   int64_t threads = 1;
 
+  /// Images from this size on leave L2 before the next kernel reads them, and
+  /// are handed on stripe by stripe.
+  int64_t stripedBytes() const { return l2Bytes / 2; }
   int64_t vectorFloats() const { return vectorBits / 32; }
   /// LLVM's feature string, for any CPU name beside it: first "-amx-tile,..."
   /// for every known feature that is not in the list (a CPU name implies
