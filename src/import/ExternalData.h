@@ -3,9 +3,9 @@
 #ifndef TLM_IMPORT_EXTERNALDATA_H
 #define TLM_IMPORT_EXTERNALDATA_H
 
+#include "base/MappedFile.h"
 #include "base/Result.h"
 #include "graph/Graph.h"
-#include "import/MappedFile.h"
 
 #include <cstdint>
 #include <map>

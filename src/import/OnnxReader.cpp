@@ -4,9 +4,9 @@
 #define ONNX_ML 1
 #define ONNX_NAMESPACE onnx
 
+#include "base/MappedFile.h"
 #include "graph/ShapeRule.h"
 #include "import/ExternalData.h"
-#include "import/MappedFile.h"
 #include "import/OnnxModel.h"
 
 #include <onnx/onnx_pb.h>

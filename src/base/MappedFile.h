@@ -1,7 +1,7 @@
 //===- MappedFile.h - a file's bytes without reading them -------*- C++ -*-===//
 
-#ifndef TLM_IMPORT_MAPPEDFILE_H
-#define TLM_IMPORT_MAPPEDFILE_H
+#ifndef TLM_BASE_MAPPEDFILE_H
+#define TLM_BASE_MAPPEDFILE_H
 
 #include "base/Result.h"
 
@@ -33,4 +33,4 @@ private:
 
 } // namespace tlm
 
-#endif // TLM_IMPORT_MAPPEDFILE_H
+#endif // TLM_BASE_MAPPEDFILE_H
