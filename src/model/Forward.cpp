@@ -19,6 +19,8 @@ void Forward::run(std::span<const Extension> extensions) {
   rows = 0;
   for (const Extension &extension : extensions)
     rows += int64_t(extension.tokens.size());
+  if (rows == 0)
+    return;
   atLeast(stream, rows * c);
   atLeast(normalised, rows * c);
   atLeast(mixed, rows * 3 * c);
@@ -94,6 +96,8 @@ void Forward::attend(int64_t layer, std::span<const Extension> extensions,
   int64_t row = 0, kept = 0;
   for (const Extension &extension : extensions) {
     auto count = int64_t(extension.tokens.size());
+    if (count == 0)
+      continue;
     const float *queries = mixed.data() + row * 3 * c;
     extension.context->write(layer, queries + c, queries + 2 * c, 3 * c, count);
     int64_t asked = onlyStates ? std::min(extension.states, count) : count;

@@ -1,0 +1,54 @@
+//===- Trainer.h - from sentences to weights --------------------*- C++ -*-===//
+
+#ifndef TLM_TRAIN_TRAINER_H
+#define TLM_TRAIN_TRAINER_H
+
+#include "train/SentenceFile.h"
+#include "train/TorchModel.h"
+#include "train/TrainOptions.h"
+
+#include <functional>
+#include <string>
+
+namespace tlm {
+
+struct TrainPaths {
+  std::string data;       ///< SentenceFile.h
+  std::string validation; ///< the same; may be empty
+  std::string start;      ///< model folder to go on from; may be empty
+  std::string out;        ///< model folder; its checkpoint lies in it
+};
+
+struct TrainPace {
+  int64_t checkpointEvery = 500; ///< steps; 0: at the end only
+  int64_t validateEvery = 500;   ///< steps; 0: at the end only
+  int64_t reportEvery = 50;      ///< steps
+  /// Stops after this step, as if interrupted behind its checkpoint; 0: never.
+  int64_t stopAfter = 0;
+  bool resume = false; ///< from the checkpoint, where there is one
+};
+
+/// Of the processes of one run, which find each other through `storeFile`.
+struct TrainRank {
+  int rank = 0;
+  std::string storeFile; ///< with more than one process
+};
+
+struct TrainResult {
+  int64_t steps = 0;
+  double loss = 0;              ///< per target, of the last step
+  double validationLoss = 0;    ///< 0 without validation
+  double validationCorrect = 0; ///< share of targets that were the likeliest
+  double tokensPerSecond = 0;
+};
+
+/// Trains and writes the model folder. The group i of a batch is learnt by
+/// process i modulo the number of processes; gradients are added over all of
+/// them, so each has the same weights.
+Result<TrainResult> train(const TrainOptions &options, const TrainPaths &paths,
+                          const TrainPace &pace, const TrainRank &rank,
+                          const std::function<void(std::string)> &report);
+
+} // namespace tlm
+
+#endif // TLM_TRAIN_TRAINER_H
