@@ -44,4 +44,28 @@ Result<Prompt> parsePrompt(std::span<const Token> tokens) {
   return prompt;
 }
 
+/// Whether the next word begins a line of sentenceText.
+static bool beginsPart(TokenReader &reader) {
+  Token token = reader.peek();
+  if (token == kHardware || token == kTask || token == kQuality ||
+      token == kAnswer || reader.word() == "window")
+    return true;
+  TokenReader ahead = reader;
+  Role role;
+  Op op;
+  Scalar scalar;
+  return takeTaskWord(ahead, role) || takeTaskWord(ahead, op) ||
+         takeTaskWord(ahead, scalar);
+}
+
+std::string sentenceText(const std::vector<Token> &tokens) {
+  std::string text;
+  for (TokenReader reader(tokens); !reader.atEnd(); reader.skip()) {
+    if (!text.empty())
+      text += beginsPart(reader) ? '\n' : ' ';
+    text += wordsText({reader.peek()});
+  }
+  return text + '\n';
+}
+
 } // namespace tlm

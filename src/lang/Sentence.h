@@ -34,6 +34,9 @@ std::vector<Token> prompt(const Hardware &hardware, const Task &task,
 /// the word there and the cause; what prompt() does not write is refused.
 Result<Prompt> readPrompt(TokenReader &reader);
 
+/// Any tokens as words, a line for each part, operand and operation.
+std::string sentenceText(const std::vector<Token> &tokens);
+
 /// A prompt and nothing behind it.
 Result<Prompt> parsePrompt(std::span<const Token> tokens);
 

@@ -63,3 +63,21 @@ TEST(Sentence, Qualities) {
   EXPECT_EQ(wordsText({qualityToken(0), qualityToken(11), qualityToken({})}),
             "q0.99 q0 [?]");
 }
+
+TEST(Sentence, TextHasALineForEachPart) {
+  std::vector<Token> tokens =
+      promptPrefix({}, taskOf("kind pointwise\noperand input f32 plain[8]\n"
+                              "operand output f32 plain[8]\npoint relu acc\n"));
+  for (Token token : promptSuffix(Quality(0)))
+    tokens.push_back(token);
+  tokens.insert(tokens.end(), {kEnd, 99999});
+  EXPECT_EQ(sentenceText(tokens),
+            "[HW] [?] [?] [?] [?] [?] [?] [?] [?] [?] [?] [?] [?]\n"
+            "[TASK] pointwise par 8\n"
+            "input f32 plain @0\n"
+            "output f32 plain\n"
+            "relu acc\n"
+            "[Q] q0.99\n"
+            "[ANS] [EOS] <99999>\n");
+  EXPECT_EQ(sentenceText({}), "\n");
+}

@@ -42,6 +42,7 @@ Action addInspect(CLI::App &app, const GlobalOptions &global);
 Action addCompare(CLI::App &app, const GlobalOptions &global);
 Action addOps(CLI::App &app, const GlobalOptions &global);
 Action addSpace(CLI::App &app, const GlobalOptions &global);
+Action addLang(CLI::App &app, const GlobalOptions &global);
 Action addTune(CLI::App &app, const GlobalOptions &global);
 Action addSelftest(CLI::App &app, const GlobalOptions &global);
 

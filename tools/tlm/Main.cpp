@@ -40,6 +40,7 @@ constexpr Command kCommands[] = {
     {"compare", "compare two reports of bench", addCompare},
     {"ops", "list the supported ONNX operators", addOps},
     {"space", "show and sample the schedules of a model's tasks", addSpace},
+    {"lang", "show tasks and schedules as sentences of the model", addLang},
     {"selftest", "compile and verify a small built-in model", addSelftest},
 };
 
