@@ -125,6 +125,6 @@ TEST(ChoiceWords, ListsBeyondAllBounds) {
   EXPECT_EQ(nameless, 1005 - 65 - 128);
   point.choices.resize(128);
   std::iota(point.choices.begin(), point.choices.end(),
-            std::numeric_limits<int64_t>::max() - 127);
+            std::numeric_limits<int64_t>::max() - 128);
   expectBijective(point);
 }
