@@ -4,12 +4,14 @@
 #include "Statistics.h"
 #include "TaskFiles.h"
 #include "lang/Answer.h"
+#include "lang/AnswerCursor.h"
 #include "lang/Sentence.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <set>
 
 namespace tlm {
 namespace {
@@ -112,6 +114,21 @@ public:
       complain(task, "an answer reads as another");
   }
 
+  /// Every choice on a random path must have a word of its own.
+  void addPath(const Task &task, const Space &space, Random &random) {
+    AnswerCursor cursor(space);
+    while (!cursor.done()) {
+      std::span<const int32_t> allowed = cursor.allowed();
+      std::set<Token> distinct(allowed.begin(), allowed.end());
+      if (cursor.point()) {
+        choices += int64_t(distinct.size());
+        if (distinct.size() != cursor.point()->choices.size())
+          complain(task, "two choices of one word, or one without");
+      }
+      cursor.take(allowed[random.below(allowed.size())]);
+    }
+  }
+
   Status print(nlohmann::json &report) const {
     const Vocabulary &vocabulary = Vocabulary::get();
     std::printf("%lld prompts, %zu of them with something to decide\n",
@@ -128,11 +145,13 @@ public:
                             {"met", words}};
     report["prompts"] = prompts;
     report["answers"] = answers;
+    report["choices"] = choices;
     report["broken"] = broken;
-    std::printf("lang stats: %s, %lld prompts and %lld answers read back, %lld "
-                "broken\n",
+    std::printf("lang stats: %s, %lld prompts and %lld answers read back, "
+                "%lld choices with words of their own, %lld broken\n",
                 broken ? "FAILED" : "OK", static_cast<long long>(prompts),
                 static_cast<long long>(answers),
+                static_cast<long long>(choices),
                 static_cast<long long>(broken));
     return broken ? Status(makeError("sentences that do not read back", {},
                                      ErrorCode::Mismatch))
@@ -165,7 +184,7 @@ private:
            {"p95", statistics.percentiles[0]}, {"max", statistics.max}};
   }
 
-  int64_t prompts = 0, answers = 0, broken = 0;
+  int64_t prompts = 0, answers = 0, choices = 0, broken = 0;
   std::vector<double> deciding, others, lengths;
   std::vector<bool> used = std::vector<bool>(Vocabulary::get().size());
 };
@@ -182,8 +201,10 @@ Status stats(const Options &options, const GlobalOptions &global) {
     count.addPrompt(task, hardware, space.next({}).has_value());
     count.addAnswer(task, space,
                     defaultSchedule(task, compile.target, compile.schedule));
-    for (int64_t i = 0; i < options.samples; ++i)
+    for (int64_t i = 0; i < options.samples; ++i) {
       count.addAnswer(task, space, space.sample(random));
+      count.addPath(task, space, random);
+    }
   }
   nlohmann::json report = newReport("lang stats");
   Status status = count.print(report);
