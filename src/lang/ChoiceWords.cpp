@@ -121,6 +121,7 @@ private:
 
 FamilyTokens tokensOf(Decision decision, std::string_view subject) {
   FamilyTokens found{Family(decision, subject), {}};
+  found.tokens.reserve(found.family.words().size());
   for (const std::string &word : found.family.words())
     found.tokens.push_back(Vocabulary::get().at(word));
   return found;
@@ -152,6 +153,7 @@ const FamilyTokens &familyOf(const DecisionPoint &point) {
 const std::vector<Token> &leftOverTokens() {
   static const std::vector<Token> tokens = [] {
     std::vector<Token> all;
+    all.reserve(kLeftOver);
     for (size_t rank = 0; rank < kLeftOver; ++rank)
       all.push_back(Vocabulary::get().at(leftOverWord(rank)));
     return all;
@@ -194,6 +196,7 @@ std::vector<Token> choiceTokens(const DecisionPoint &point) {
 
 std::vector<std::string> neededChoiceWords() {
   std::vector<std::string> words;
+  words.reserve(kLeftOver);
   for (size_t rank = 0; rank < kLeftOver; ++rank)
     words.push_back(leftOverWord(rank));
   for (const FamilyKey &key : familyKeys()) {

@@ -162,24 +162,25 @@ Result<uint64_t> readUnsigned(TokenReader &reader) {
     return first.value;
   int exponent = int(first.value);
   uint64_t least = uint64_t(1) << exponent, most = lastOf(exponent);
-  uint64_t value = 1;
+  uint64_t value = 1, room = most; // room: most / value
   while (words.meaningOf(reader.peek()).part == Part::Factor) {
     uint64_t factor = words.meaningOf(reader.peek()).value;
-    if (factor > most / value)
+    if (factor > room)
       return reader.error("factors beyond the number's magnitude");
     value *= factor;
+    room /= factor;
     reader.skip();
   }
   if (value < least) {
     uint64_t cofactor = 0;
-    for (int i = digitsOf(most / value); i > 0; --i) {
+    for (int i = digitsOf(room); i > 0; --i) {
       Meaning digit = words.meaningOf(reader.peek());
       if (digit.part != Part::Digit)
         return reader.error("expected a digit of a number");
       cofactor = cofactor * kBase + digit.value;
       reader.skip();
     }
-    if (cofactor > most / value)
+    if (cofactor > room)
       return reader.errorAt(begin, "a number beyond its magnitude");
     value *= cofactor;
   }

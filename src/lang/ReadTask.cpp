@@ -198,7 +198,7 @@ private:
   Status readDistance(int32_t &node) {
     size_t begin = reader.position();
     TLM_TRY(int64_t distance, readInteger(reader));
-    int64_t count = int64_t(task.computation.nodes.size());
+    auto count = int64_t(task.computation.nodes.size());
     if (distance < 1 || distance > count)
       return reader.errorAt(begin, "one of the " + std::to_string(count) +
                                        " operations before was expected");

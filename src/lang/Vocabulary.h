@@ -6,7 +6,7 @@
 // Words.def only gives every word its number, for ever: stored weights mean
 // these numbers. A word that a table has and Words.def lacks is appended there.
 //
-//   [HW]              marks the parts of a sentence         SpecialWord
+//   [HW]              marks the parts of a sentence         kHardware
 //   q0.95             a bucket of quality                   Quality.h
 //   ~2^5 *8 *7        the number 56                         NumberWords.h
 //   conv input @0     kinds, roles, loops                   TaskSentence.h
@@ -34,15 +34,13 @@ using Token = int32_t;
 inline constexpr int kLanguageVersion = 1;
 
 /// Words that stand for no concept of the compiler, by their numbers.
-enum SpecialWord : Token {
-  kPad = 0,      ///< [PAD]: fills batches; in no sentence
-  kEnd = 1,      ///< [EOS]: ends an answer
-  kHardware = 2, ///< [HW]
-  kTask = 3,     ///< [TASK]
-  kQuality = 4,  ///< [Q]
-  kAnswer = 5,   ///< [ANS]
-  kUnknown = 6,  ///< [?]: a value that is not known
-};
+inline constexpr Token kPad = 0;      ///< [PAD]: fills batches; in no sentence
+inline constexpr Token kEnd = 1;      ///< [EOS]: ends an answer
+inline constexpr Token kHardware = 2; ///< [HW]
+inline constexpr Token kTask = 3;     ///< [TASK]
+inline constexpr Token kQuality = 4;  ///< [Q]
+inline constexpr Token kAnswer = 5;   ///< [ANS]
+inline constexpr Token kUnknown = 6;  ///< [?]: a value that is not known
 
 class Vocabulary {
 public:
