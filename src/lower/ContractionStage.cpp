@@ -129,11 +129,6 @@ std::string ContractionBuilder::stageScript(const std::string &stage,
   Script script(stage);
   auto loopOrder = static_cast<LoopOrder>(
       schedule.get(Decision::LoopOrder, "", int64_t(LoopOrder::PanelsOuter)));
-  std::vector<int64_t> order = {2, 0, 1, 3, 4};
-  if (loopOrder == LoopOrder::RowsOuter)
-    order = {0, 2, 1, 3, 4};
-  else if (loopOrder == LoopOrder::PixelsOuter)
-    order = {0, 1, 2, 3, 4};
   bool rowLoop = schedule.get(Decision::EpiloguePlace, "",
                               int64_t(EpiloguePlace::RegisterTile)) ==
                  int64_t(EpiloguePlace::RowLoop);
@@ -141,27 +136,14 @@ std::string ContractionBuilder::stageScript(const std::string &stage,
   std::vector<int64_t> widths = {tiles.size1};
   if (tiles.size2)
     widths.push_back(tiles.size2);
-  // The two balanced sizes of `op`, each tiled with what it fuses.
-  auto fuse = [&](std::string op, size_t reductions) {
-    std::vector<int64_t> loops = order;
-    for (size_t r = 0; r < reductions; ++r)
-      loops.push_back(int64_t(loops.size()));
-    std::vector<std::string> parts = {op};
-    if (tiles.size2) {
-      auto [left, right] = script.splitLoop(op, 1, tiles.size1 * tiles.count1);
-      parts = {left, right};
-    }
-    for (size_t i = 0; i < parts.size(); ++i) {
-      std::vector<int64_t> sizes = {1, widths[i], 1, 0, 0};
-      sizes.resize(loops.size(), 0);
-      script.fuse(parts[i], sizes, loops);
-    }
-  };
   if (passes > 1) {
-    script.fuse(script.matchTag(cat("zeros_", stage)), {1, 1, 1, 0, 0}, order);
-    fuse(script.matchTag(cat("pass_", stage)), depths);
+    script.fuseTiles(script.matchTag(cat("zeros_", stage)), 1, {1}, loopOrder,
+                     5);
+    script.fuseTiles(script.matchTag(cat("pass_", stage)), 1, tiles, loopOrder,
+                     5 + depths);
   }
-  fuse(script.matchTag(cat("epilogue_", stage)), 0);
+  script.fuseTiles(script.matchTag(cat("epilogue_", stage)), 1, tiles,
+                   loopOrder, 5);
   script.clean();
 
   // In program order: zeros and a product a width, where there are earlier

@@ -286,7 +286,6 @@ TEST(Contraction, PassesOverPiecesOfTheDepth) {
                             .transposed = transposed,
                             .constant = constant,
                             .matrix = true};
-        expectPasses(product.task(), {20, 30});
         product.extras = {{17, n}};
         expectPasses(product.task(), {12});
         product.matrix = false;

@@ -2,6 +2,10 @@
 
 #include "lower/Text.h"
 
+#include <algorithm>
+#include <array>
+#include <numeric>
+
 using namespace tlm;
 
 static const std::string kAny = "!transform.any_op";
@@ -55,6 +59,28 @@ void Script::fuse(const std::string &op, const std::vector<int64_t> &sizes,
              " = transform.structured.fuse ", op, " tile_sizes [",
              join(sizes, ", "), "] interchange [", join(order, ", "),
              "] {apply_cleanup} : (", kAny, ") -> ", anyTypes(loops + 1), "\n");
+}
+
+void Script::fuseTiles(const std::string &op, int64_t height,
+                       const BalancedTiles &width, LoopOrder order,
+                       size_t loops) {
+  std::vector<int64_t> sizes(loops, 0), permutation(loops);
+  std::iota(permutation.begin(), permutation.end(), 0);
+  if (order == LoopOrder::PanelsOuter)
+    std::rotate(permutation.begin(), permutation.begin() + 2,
+                permutation.begin() + 3);
+  else if (order == LoopOrder::RowsOuter)
+    std::swap(permutation[1], permutation[2]);
+  auto fuseWidth = [&](const std::string &part, int64_t pixels) {
+    std::copy_n(std::array{height, pixels, int64_t(1)}.begin(), 3,
+                sizes.begin());
+    fuse(part, sizes, permutation);
+  };
+  if (!width.size2)
+    return fuseWidth(op, width.size1);
+  auto [left, right] = splitLoop(op, 1, width.size1 * width.count1);
+  fuseWidth(left, width.size1);
+  fuseWidth(right, width.size2);
 }
 
 std::string Script::tile(const std::string &op,

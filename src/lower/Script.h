@@ -8,6 +8,8 @@
 #ifndef TLM_LOWER_SCRIPT_H
 #define TLM_LOWER_SCRIPT_H
 
+#include "lower/Payload.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -36,6 +38,11 @@ public:
   /// after a split). `sizes` of 0 are not tiled; `order` permutes all loops.
   void fuse(const std::string &op, const std::vector<int64_t> &sizes,
             const std::vector<int64_t> &order);
+  /// The register tiles of a nest of `loops` loops, the first of them rows,
+  /// pixels and panels: `height` rows by the balanced sizes of `width` pixels
+  /// by one panel.
+  void fuseTiles(const std::string &op, int64_t height,
+                 const BalancedTiles &width, LoopOrder order, size_t loops);
   std::string tile(const std::string &op, const std::vector<int64_t> &sizes);
 
   /// Unit dims folded, dead originals and merged slices gone. Needed before

@@ -193,22 +193,8 @@ Result<Payload> tlm::windowTemplate(const TemplateInput &input) {
     return makeError("register_tile h does not divide its loop");
   auto loopOrder = static_cast<LoopOrder>(
       schedule.get(Decision::LoopOrder, "", int64_t(LoopOrder::PanelsOuter)));
-  std::vector<int64_t> order = {2, 0, 1, 3};
-  if (loopOrder == LoopOrder::RowsOuter)
-    order = {0, 2, 1, 3};
-  else if (loopOrder == LoopOrder::PixelsOuter)
-    order = {0, 1, 2, 3};
-  BalancedTiles tiles = balancedTiles(width, tileW);
-  std::vector<std::string> roots = {script.matchTag("window")};
-  std::vector<int64_t> widths = {tiles.size1};
-  if (tiles.size2) {
-    auto [left, right] =
-        script.splitLoop(roots[0], 1, tiles.size1 * tiles.count1);
-    roots = {left, right};
-    widths.push_back(tiles.size2);
-  }
-  for (size_t i = 0; i < roots.size(); ++i)
-    script.fuse(roots[i], {tileH, widths[i], 1, 0}, order);
+  script.fuseTiles(script.matchTag("window"), tileH,
+                   balancedTiles(width, tileW), loopOrder, 4);
   script.clean();
   script.vectorizeAndHoist();
   stage.script = script.text();
