@@ -1,6 +1,7 @@
 #include "model/LanguageModel.h"
 
 #include "base/Hash.h"
+#include "model/Adapter.h"
 
 #include <algorithm>
 #include <new>
@@ -40,7 +41,8 @@ PackedMatrix::PackedMatrix(const std::vector<float> &values,
 }
 
 Result<LanguageModel> LanguageModel::load(const std::string &folder,
-                                          const Vocabulary *vocabulary) {
+                                          const Vocabulary *vocabulary,
+                                          const std::string &adapter) {
   TLM_TRY(auto files, readModelFolder(folder));
   const ModelConfig &config = files.config;
   auto known = size_t(config.vocabulary);
@@ -56,6 +58,10 @@ Result<LanguageModel> LanguageModel::load(const std::string &folder,
             " words of version " + std::to_string(kLanguageVersion) +
             ", hash " + vocabulary->hash(std::min(known, vocabulary->size())),
         "use the weights of this release");
+  if (!adapter.empty()) {
+    TLM_TRY(auto change, readAdapter(adapter, config, files.parameters));
+    applyAdapter(config, change, files.parameters);
+  }
   return LanguageModel(config, files.parameters);
 }
 

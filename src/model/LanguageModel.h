@@ -50,8 +50,10 @@ public:
   /// Reads a model folder (GptParameters.h). Refuses weights of another
   /// vocabulary than `vocabulary`; words that it got since are no hindrance.
   /// Without one, tokens are numbers and nothing else.
+  /// `adapter` is a file of Adapter.h to apply, or empty.
   static Result<LanguageModel> load(const std::string &folder,
-                                    const Vocabulary *vocabulary);
+                                    const Vocabulary *vocabulary,
+                                    const std::string &adapter = {});
 
   /// `kernels` is one of supportedKernels, or null for the fastest.
   LanguageModel(const ModelConfig &config, const GptParameters &parameters,

@@ -27,6 +27,10 @@ bool decays(const std::string &name, const Tensor &tensor) {
   return tensor.dim() == 2 && name.find("wpe") == std::string::npos;
 }
 
+bool isOfAdapter(const std::string &name) {
+  return name.find(".lora_") != std::string::npos;
+}
+
 /// Attention of one group; mixed: (rows, 3C), result: (rows, C).
 Tensor attendGroup(const Tensor &mixed, const PackedGroup &group,
                    int64_t heads) {
@@ -71,8 +75,9 @@ Tensor attendGroup(const Tensor &mixed, const PackedGroup &group,
 
 struct TorchModel::State {
   TorchShape shape;
+  TorchAdapter adapter;
   torch::ScalarType type;
-  std::vector<std::string> names; ///< in the order of the file
+  std::vector<std::string> names; ///< of what is learnt, in order
   std::map<std::string, Tensor> weights, first, second;
   c10::intrusive_ptr<c10d::ProcessGroupGloo> processes;
 
@@ -84,7 +89,11 @@ struct TorchModel::State {
                              at(name + ".bias"), shape.epsilon);
   }
   Tensor linear(const Tensor &x, const std::string &name) const {
-    return torch::addmm(at(name + ".bias"), x, at(name + ".weight"));
+    Tensor y = torch::addmm(at(name + ".bias"), x, at(name + ".weight"));
+    if (adapter.rank == 0)
+      return y;
+    Tensor low = torch::mm(x, at(name + ".lora_A"));
+    return y + torch::mm(low, at(name + ".lora_B")) * adapter.scale;
   }
 
   /// (rows, C), behind the last norm.
@@ -128,19 +137,23 @@ struct TorchModel::State {
 };
 
 TorchModel::TorchModel(const TorchShape &shape,
-                       const std::vector<TensorValues> &values, bool inDouble)
+                       const std::vector<TensorValues> &values,
+                       const TorchAdapter &adapter, bool inDouble)
     : state(new State) {
   state->shape = shape;
+  state->adapter = adapter;
   state->type = inDouble ? torch::kFloat64 : torch::kFloat32;
   for (const TensorValues &tensor : values) {
     Tensor weight = torch::tensor(tensor.values, torch::kFloat32)
                         .view(tensor.dims)
                         .to(state->type)
                         .contiguous();
+    state->weights[tensor.name] = weight;
+    if (adapter.rank > 0 && !isOfAdapter(tensor.name))
+      continue;
     weight.set_requires_grad(true);
     weight.mutable_grad() = torch::zeros_like(weight);
     state->names.push_back(tensor.name);
-    state->weights[tensor.name] = weight;
     state->first[tensor.name] = torch::zeros_like(weight).detach();
     state->second[tensor.name] = torch::zeros_like(weight).detach();
   }

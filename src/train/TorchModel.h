@@ -24,6 +24,14 @@ struct TorchShape {
   double epsilon = 1e-5;
 };
 
+/// Low-rank changes of the linear layers (Hu et al. 2021): W + scale A B, where
+/// A is (in, rank) and B is (rank, out). The weights themselves stay as they
+/// are; what is learnt, saved and shared are the A and B.
+struct TorchAdapter {
+  int64_t rank = 0; ///< 0: none, all weights are learnt
+  double scale = 1;
+};
+
 /// Values outside, by name.
 struct TensorValues {
   std::string name;
@@ -51,9 +59,10 @@ struct AdamStep {
 
 class TorchModel {
 public:
+  /// `values` has the weights and, with an adapter, its tensors too.
   /// `inDouble` computes with double, for tests.
   TorchModel(const TorchShape &shape, const std::vector<TensorValues> &values,
-             bool inDouble = false);
+             const TorchAdapter &adapter = {}, bool inDouble = false);
   ~TorchModel();
 
   /// Joins `world` processes that hold the same weights and find each other
@@ -70,6 +79,7 @@ public:
   double update(const AdamStep &step);
 
   enum class Kind { Weight, Gradient, FirstMoment, SecondMoment };
+  /// Of everything that is learnt.
   std::vector<TensorValues> values(Kind kind) const;
   /// Names and dims as in values(kind).
   void setValues(Kind kind, const std::vector<TensorValues> &values);

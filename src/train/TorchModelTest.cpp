@@ -1,4 +1,5 @@
 #include "train/TorchModel.h"
+#include "model/Adapter.h"
 #include "model/ReferenceModel.h"
 #include "model/TestModel.h"
 #include "train/BatchOrder.h"
@@ -41,7 +42,7 @@ protected:
 TEST_F(TorchModelTest, BlasIsFastAndRight) { EXPECT_EQ(blasComplaint(), ""); }
 
 TEST_F(TorchModelTest, EveryBranchSeesItsPromptAndItself) {
-  TorchModel model(shape, tensorsOf(config, parameters), /*inDouble=*/true);
+  TorchModel model(shape, tensorsOf(config, parameters), {}, /*inDouble=*/true);
   std::vector<double> logits = model.logits(batch);
   auto words = size_t(config.vocabulary);
   for (size_t g = 0; g < groups.size(); ++g)
@@ -66,7 +67,7 @@ TEST_F(TorchModelTest, EveryBranchSeesItsPromptAndItself) {
 }
 
 TEST_F(TorchModelTest, LossIsOfTheTokensToLearn) {
-  TorchModel model(shape, tensorsOf(config, parameters), true);
+  TorchModel model(shape, tensorsOf(config, parameters), {}, true);
   LossSums sums = model.evaluate(batch);
   std::vector<double> logits = model.logits(batch);
   auto words = size_t(config.vocabulary);
@@ -82,9 +83,10 @@ TEST_F(TorchModelTest, LossIsOfTheTokensToLearn) {
   EXPECT_EQ(sums.targets, int64_t(batch.targets.size()));
 }
 
-TEST_F(TorchModelTest, GradientsAreThoseOfFiniteDifferences) {
-  std::vector<TensorValues> tensors = tensorsOf(config, parameters);
-  TorchModel model(shape, tensors, true);
+/// Compares some gradients of every tensor, by its name, with differences of
+/// the loss.
+void checkGradients(TorchModel &model, const PackedBatch &batch,
+                    const std::vector<TensorValues> &tensors, int64_t width) {
   model.learn(batch);
   Random random(6);
   double largest = 0;
@@ -92,9 +94,9 @@ TEST_F(TorchModelTest, GradientsAreThoseOfFiniteDifferences) {
     for (int k = 0; k < 6; ++k) {
       auto i = int64_t(random.below(tensor.values.size()));
       if (tensor.name.ends_with("wte.weight")) // a row that is used
-        i = batch.tokens[size_t(k)] * config.width + 3 * k;
+        i = batch.tokens[size_t(k)] * width + 3 * k;
       if (tensor.name.ends_with("wpe.weight"))
-        i = k * config.width + 5 * k;
+        i = k * width + 5 * k;
       const double step = 1e-5, before = model.weight(tensor.name, i);
       model.setWeight(tensor.name, i, before + step);
       double above = model.evaluate(batch).loss;
@@ -110,11 +112,47 @@ TEST_F(TorchModelTest, GradientsAreThoseOfFiniteDifferences) {
   EXPECT_GT(largest, 0.1);
 }
 
+TEST_F(TorchModelTest, GradientsAreThoseOfFiniteDifferences) {
+  std::vector<TensorValues> tensors = tensorsOf(config, parameters);
+  TorchModel model(shape, tensors, {}, true);
+  checkGradients(model, batch, tensors, config.width);
+}
+
+TEST_F(TorchModelTest, AdaptersLearnAloneAndAddTheirProduct) {
+  Adapter adapter = newAdapter(config, 4, 0.5f, 3);
+  Random random(2);
+  std::vector<TensorValues> values = tensorsOf(config, parameters), learnt;
+  size_t tensor = 0;
+  visitAdapter(config, parameters, 4,
+               [&](const std::string &name, const std::vector<int64_t> &dims,
+                   const std::vector<float> &) {
+                 for (float &value : adapter.tensors[tensor])
+                   value += float(random.below(100)) * 0.002f - 0.1f;
+                 learnt.push_back({name, dims, adapter.tensors[tensor++]});
+               });
+  values.insert(values.end(), learnt.begin(), learnt.end());
+  TorchModel model(shape, values, {4, 0.5}, true);
+  checkGradients(model, batch, learnt, config.width);
+  std::vector<TensorValues> found = model.values(TorchModel::Kind::Weight);
+  ASSERT_EQ(found.size(), learnt.size());
+  for (size_t i = 0; i < found.size(); ++i)
+    EXPECT_EQ(found[i].name, learnt[i].name);
+
+  GptParameters changed = parameters;
+  applyAdapter(config, adapter, changed);
+  TorchModel merged(shape, tensorsOf(config, changed), {}, true);
+  EXPECT_NEAR(merged.evaluate(batch).loss, model.evaluate(batch).loss, 1e-3);
+  TorchModel without(shape, tensorsOf(config, parameters), {}, true);
+  EXPECT_GT(
+      std::abs(without.evaluate(batch).loss - merged.evaluate(batch).loss),
+      0.1);
+}
+
 TEST_F(TorchModelTest, GradientsOfBatchesAdd) {
-  TorchModel model(shape, tensorsOf(config, parameters), true);
+  TorchModel model(shape, tensorsOf(config, parameters), {}, true);
   model.learn(batch);
   std::vector<TensorValues> whole = model.values(TorchModel::Kind::Gradient);
-  TorchModel parts(shape, tensorsOf(config, parameters), true);
+  TorchModel parts(shape, tensorsOf(config, parameters), {}, true);
   for (const SentenceGroup &group : groups)
     parts.learn(packGroups({group}));
   std::vector<TensorValues> sum = parts.values(TorchModel::Kind::Gradient);
@@ -124,7 +162,7 @@ TEST_F(TorchModelTest, GradientsOfBatchesAdd) {
 }
 
 TEST_F(TorchModelTest, UpdateIsAdamW) {
-  TorchModel model(shape, tensorsOf(config, parameters), true);
+  TorchModel model(shape, tensorsOf(config, parameters), {}, true);
   std::string matrix = "transformer.h.0.mlp.c_fc.weight",
               bias = "transformer.h.0.mlp.c_fc.bias";
   double weight[] = {model.weight(matrix, 7), model.weight(bias, 7)};

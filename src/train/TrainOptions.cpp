@@ -14,6 +14,9 @@ std::string TrainOptions::verify() const {
       finalShare > 1)
     return "rate and clip must be above 0, decay 0 or more, the final share "
            "between 0 and 1";
+  if (rank < 0 || rank > 1024 || !std::isfinite(scale))
+    return "the rank of an adapter must be between 1 and 1024, its scale "
+           "finite";
   if (world < 1 || world > 1024 || threads < 1 || threads > 1024)
     return "processes and threads must be between 1 and 1024";
   ModelConfig shape = config({}, 1);
@@ -47,6 +50,7 @@ std::string TrainOptions::text() const {
       {"positions", positions}, {"steps", steps},      {"batch", batchTokens},
       {"rate", rate},           {"final", finalShare}, {"warmup", warmup},
       {"decay", decay},         {"clip", clip},        {"seed", seed},
-      {"world", world},         {"threads", threads}}
+      {"rank", rank},           {"scale", scale},      {"rank", rank},
+      {"scale", scale},         {"world", world},      {"threads", threads}}
       .dump();
 }

@@ -25,6 +25,8 @@ struct TrainOptions {
   double decay = 0.1;         ///< of the weights
   double clip = 1;            ///< largest norm of the gradients
   uint64_t seed = 1;          ///< of the first weights and the data's order
+  int64_t rank = 0;           ///< of an adapter; 0: the weights are learnt
+  double scale = 1;           ///< of the adapter
   int world = 1;              ///< processes
   int threads = 1;            ///< of each process
 

@@ -51,6 +51,10 @@ int main(int argc, char **argv) {
   app.add_option("--clip", options.clip, "largest norm of the gradients")
       ->capture_default_str();
   app.add_option("--seed", options.seed)->capture_default_str();
+  app.add_option("--adapter-rank", options.rank,
+                 "learn an adapter of this rank, not the weights")
+      ->capture_default_str();
+  app.add_option("--adapter-scale", options.scale)->capture_default_str();
   app.add_option("--threads", options.threads, "of each process")
       ->capture_default_str();
   app.add_option("--world", options.world, "number of processes")

@@ -1,7 +1,7 @@
 #include "train/Trainer.h"
 
 #include "base/Hash.h"
-#include "model/GptParameters.h"
+#include "model/Adapter.h"
 #include "model/SafeTensors.h"
 #include "train/BatchOrder.h"
 #include "train/Checkpoint.h"
@@ -17,6 +17,7 @@ using namespace tlm;
 namespace {
 
 constexpr const char *kCheckpointFile = "checkpoint.safetensors";
+constexpr const char *kAdapterFile = "adapter.safetensors";
 
 std::vector<TensorValues> toTensors(const ModelConfig &config,
                                     const GptParameters &parameters) {
@@ -66,8 +67,8 @@ private:
   void validate();
   Status save();
   void progress(const LossSums &sums, double norm);
-  std::string checkpointPath() const {
-    return (std::filesystem::path(paths.out) / kCheckpointFile).string();
+  std::string outPath(const char *file) const {
+    return (std::filesystem::path(paths.out) / file).string();
   }
 
   const TrainOptions &options;
@@ -80,7 +81,8 @@ private:
   std::optional<BatchOrder> order;
   std::unique_ptr<TorchModel> model;
   ModelConfig config;
-  Checkpoint now; ///< without the tensors, which are in the model
+  GptParameters base; ///< of an adapter
+  Checkpoint now;     ///< without the tensors, which are in the model
   TrainResult result;
   std::chrono::steady_clock::time_point started;
   int64_t firstStep = 0;
@@ -119,8 +121,7 @@ Status Run::prepare() {
 
 /// The first weights: drawn, of a folder, or of the checkpoint.
 Status Run::begin() {
-  GptParameters parameters;
-  std::vector<TensorValues> values;
+  std::vector<TensorValues> values, adapter;
   if (paths.start.empty()) {
     values = toTensors(config, randomParameters(config, options.seed));
   } else {
@@ -129,6 +130,21 @@ Status Run::begin() {
       return makeError(paths.start + ": is of another shape or vocabulary",
                        "give the flags that it was trained with");
     values = toTensors(config, folder.parameters);
+    base = std::move(folder.parameters);
+  }
+  if (options.rank > 0) {
+    if (paths.start.empty())
+      return makeError("an adapter needs the model that it is for",
+                       "give --start", ErrorCode::Usage);
+    Adapter fresh =
+        newAdapter(config, options.rank, float(options.scale), options.seed);
+    size_t i = 0;
+    visitAdapter(config, base, options.rank,
+                 [&](const std::string &name, const std::vector<int64_t> &dims,
+                     const std::vector<float> &) {
+                   adapter.push_back({name, dims, fresh.tensors[i++]});
+                 });
+    values.insert(values.end(), adapter.begin(), adapter.end());
   }
   std::string bytes;
   for (const TensorValues &tensor : values)
@@ -142,10 +158,11 @@ Status Run::begin() {
 
   TorchShape shape{config.layers, config.heads, config.width,
                    double(config.epsilon)};
-  model = std::make_unique<TorchModel>(shape, values);
-  if (pace.resume && std::filesystem::exists(checkpointPath())) {
-    now.weights = std::move(values);
-    TLM_TRY(now, readCheckpoint(checkpointPath(), now));
+  model = std::make_unique<TorchModel>(
+      shape, values, TorchAdapter{options.rank, options.scale});
+  if (pace.resume && std::filesystem::exists(outPath(kCheckpointFile))) {
+    now.weights = adapter.empty() ? std::move(values) : std::move(adapter);
+    TLM_TRY(now, readCheckpoint(outPath(kCheckpointFile), now));
     model->setValues(TorchModel::Kind::Weight, now.weights);
     model->setValues(TorchModel::Kind::FirstMoment, now.first);
     model->setValues(TorchModel::Kind::SecondMoment, now.second);
@@ -198,9 +215,16 @@ Status Run::save() {
   whole.weights = model->values(TorchModel::Kind::Weight);
   whole.first = model->values(TorchModel::Kind::FirstMoment);
   whole.second = model->values(TorchModel::Kind::SecondMoment);
-  TLM_TRY_STATUS(
-      writeModelFolder(paths.out, config, toParameters(config, whole.weights)));
-  return writeCheckpoint(checkpointPath(), whole);
+  if (options.rank > 0) {
+    Adapter adapter{options.rank, float(options.scale), {}};
+    for (const TensorValues &tensor : whole.weights)
+      adapter.tensors.push_back(tensor.values);
+    TLM_TRY_STATUS(writeAdapter(outPath(kAdapterFile), config, base, adapter));
+  } else {
+    TLM_TRY_STATUS(writeModelFolder(paths.out, config,
+                                    toParameters(config, whole.weights)));
+  }
+  return writeCheckpoint(outPath(kCheckpointFile), whole);
 }
 
 void Run::progress(const LossSums &sums, double norm) {

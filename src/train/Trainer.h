@@ -16,7 +16,8 @@ struct TrainPaths {
   std::string data;       ///< SentenceFile.h
   std::string validation; ///< the same; may be empty
   std::string start;      ///< model folder to go on from; may be empty
-  std::string out;        ///< model folder; its checkpoint lies in it
+  /// Model folder, or the folder of the adapter; its checkpoint lies in it.
+  std::string out;
 };
 
 struct TrainPace {
@@ -42,7 +43,8 @@ struct TrainResult {
   double tokensPerSecond = 0;
 };
 
-/// Trains and writes the model folder. The group i of a batch is learnt by
+/// Trains and writes the model folder, or with options.rank the adapter of
+/// `start`, which stays as it is. The group i of a batch is learnt by
 /// process i modulo the number of processes; gradients are added over all of
 /// them, so each has the same weights.
 Result<TrainResult> train(const TrainOptions &options, const TrainPaths &paths,

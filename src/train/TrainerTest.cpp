@@ -101,6 +101,34 @@ TEST_F(TrainerTest, GoesOnFromAFolder) {
   expectRefused(run("other", {}, folder.file("base")), "of another shape");
 }
 
+TEST_F(TrainerTest, AdaptersLeaveTheirModelAndResumeExactly) {
+  ASSERT_TRUE(run("base", {}).ok());
+  std::string base = folder.file("base"), before = weights("base");
+  write("data", testGroups(40, 77));
+  options.rank = 4;
+  expectRefused(run("whole", {}), "needs the model that it is for");
+  ASSERT_TRUE(run("whole", {}, base).ok());
+  TrainPace cut, resume;
+  cut.stopAfter = 5;
+  resume.resume = true;
+  ASSERT_TRUE(run("cut", cut, base).ok());
+  ASSERT_TRUE(run("cut", resume, base).ok());
+  std::string adapter =
+      *readWholeFile(folder.file("whole/adapter.safetensors"));
+  EXPECT_EQ(*readWholeFile(folder.file("cut/adapter.safetensors")), adapter);
+  EXPECT_EQ(weights("base"), before);
+
+  Result<LanguageModel> adapted = LanguageModel::load(
+      base, nullptr, folder.file("whole/adapter.safetensors"));
+  ASSERT_TRUE(adapted.ok()) << adapted.error().message;
+  options.rank = 0;
+  options.seed = 9;
+  ASSERT_TRUE(run("other", {}).ok());
+  EXPECT_FALSE(LanguageModel::load(folder.file("other"), nullptr,
+                                   folder.file("whole/adapter.safetensors"))
+                   .ok());
+}
+
 TEST_F(TrainerTest, CheckpointsOfOtherRunsAndDamagedOnesAreRefused) {
   TrainPace pace;
   pace.stopAfter = 4;
