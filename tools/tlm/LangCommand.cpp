@@ -6,6 +6,7 @@
 #include "lang/Answer.h"
 #include "lang/AnswerCursor.h"
 #include "lang/Sentence.h"
+#include "space/ScheduleChecker.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -114,8 +115,10 @@ public:
       complain(task, "an answer reads as another");
   }
 
-  /// Every choice on a random path must have a word of its own.
-  void addPath(const Task &task, const Space &space, Random &random) {
+  /// Every choice on a random path must have a word of its own, and the path
+  /// must end at a schedule that the independent checker takes.
+  void addPath(const Task &task, const Target &target, const Space &space,
+               Random &random) {
     AnswerCursor cursor(space);
     while (!cursor.done()) {
       std::span<const int32_t> allowed = cursor.allowed();
@@ -127,6 +130,10 @@ public:
       }
       cursor.take(allowed[random.below(allowed.size())]);
     }
+    ++paths;
+    if (std::string wrong = checkSchedule(task, target, cursor.schedule());
+        !wrong.empty())
+      complain(task, wrong);
   }
 
   Status print(nlohmann::json &report) const {
@@ -146,13 +153,15 @@ public:
     report["prompts"] = prompts;
     report["answers"] = answers;
     report["choices"] = choices;
+    report["paths"] = paths;
     report["broken"] = broken;
-    std::printf("lang stats: %s, %lld prompts and %lld answers read back, "
-                "%lld choices with words of their own, %lld broken\n",
-                broken ? "FAILED" : "OK", static_cast<long long>(prompts),
-                static_cast<long long>(answers),
-                static_cast<long long>(choices),
-                static_cast<long long>(broken));
+    std::printf(
+        "lang stats: %s, %lld prompts and %lld answers read back, "
+        "%lld choices with words of their own, %lld random answers legal, "
+        "%lld broken\n",
+        broken ? "FAILED" : "OK", static_cast<long long>(prompts),
+        static_cast<long long>(answers), static_cast<long long>(choices),
+        static_cast<long long>(paths), static_cast<long long>(broken));
     return broken ? Status(makeError("sentences that do not read back", {},
                                      ErrorCode::Mismatch))
                   : success();
@@ -184,7 +193,7 @@ private:
            {"p95", statistics.percentiles[0]}, {"max", statistics.max}};
   }
 
-  int64_t prompts = 0, answers = 0, choices = 0, broken = 0;
+  int64_t prompts = 0, answers = 0, choices = 0, paths = 0, broken = 0;
   std::vector<double> deciding, others, lengths;
   std::vector<bool> used = std::vector<bool>(Vocabulary::get().size());
 };
@@ -203,7 +212,7 @@ Status stats(const Options &options, const GlobalOptions &global) {
                     defaultSchedule(task, compile.target, compile.schedule));
     for (int64_t i = 0; i < options.samples; ++i) {
       count.addAnswer(task, space, space.sample(random));
-      count.addPath(task, space, random);
+      count.addPath(task, compile.target, space, random);
     }
   }
   nlohmann::json report = newReport("lang stats");
