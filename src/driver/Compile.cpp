@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <sys/resource.h>
@@ -78,33 +79,36 @@ Detail runPartition(const CompileOptions &options, Compilation &c) {
 }
 
 Detail runSchedules(const CompileOptions &options, Compilation &c) {
-  size_t given = 0;
+  TLM_TRY(ScheduleChooser chooser, ScheduleChooser::make(options));
+  std::map<ScheduleSource, size_t> counts;
+  std::map<LookupOutcome, size_t> misses;
   for (const Task &task : c.plan.tasks) {
-    const ScheduleFile *file =
-        options.scheduleFile ? &*options.scheduleFile : nullptr;
-    std::string key = file ? task.key() : std::string();
-    const Schedule *schedule = file ? file->find(key) : nullptr;
-    if (!schedule) {
-      c.schedules.push_back(
-          options.plainSchedules
-              ? plainSchedule(task)
-              : defaultSchedule(task, options.target, options.schedule));
-      continue;
-    }
-    TLM_TRY_STATUS(
-        file->check(key, Space(task, options.target, options.schedule)));
-    c.schedules.push_back(*schedule);
-    ++given;
+    TLM_TRY(ChosenSchedule chosen, chooser.choose(task));
+    ++counts[chosen.source];
+    if (chosen.lookup && !chosen.lookup->isFound())
+      ++misses[chosen.lookup->outcome];
+    c.schedules.push_back(chosen.schedule);
+    c.chosen.push_back(std::move(chosen));
   }
-  std::string text = std::to_string(c.schedules.size() - given) +
-                     (options.plainSchedules ? " plain" : " by default rules");
-  if (!options.scheduleFile)
-    return text;
-  if (given == 0)
+  if (options.scheduleFile && counts[ScheduleSource::Given] == 0)
     return makeError("none of the schedules given is of a task of this model",
                      "tlm explain prints the schedules of a model with their "
                      "tasks' keys");
-  return std::to_string(given) + " given, " + text;
+  std::string text;
+  if (options.scheduleFile)
+    text += std::to_string(counts[ScheduleSource::Given]) + " given, ";
+  if (!options.recordsPath.empty())
+    text += std::to_string(counts[ScheduleSource::Records]) + " from records, ";
+  text += options.plainSchedules
+              ? std::to_string(counts[ScheduleSource::Plain]) + " plain"
+              : std::to_string(counts[ScheduleSource::Default]) +
+                    " by default rules";
+  std::string reasons;
+  for (const auto &[outcome, count] : misses)
+    reasons.append(reasons.empty() ? "" : ", ")
+        .append(std::to_string(count) + " ")
+        .append(nameOf(outcome));
+  return reasons.empty() ? text : text + " (" + reasons + ")";
 }
 
 /// One task: its schedule, or the plain one when that is rejected.

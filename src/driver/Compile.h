@@ -12,6 +12,7 @@
 #include "base/Result.h"
 #include "driver/Artifact.h"
 #include "driver/Phases.h"
+#include "driver/ScheduleChooser.h"
 #include "graph/Graph.h"
 #include "import/ImportOptions.h"
 #include "import/ModelSummary.h"
@@ -48,6 +49,8 @@ struct CompileOptions {
   /// Schedules for some of the tasks; they must be leaves of their spaces, and
   /// one of them must be of a task of the model.
   std::optional<ScheduleFile> scheduleFile;
+  /// A store whose best schedules are used for the other tasks; empty: none.
+  std::string recordsPath;
   /// Threads that compile; 0 = usableCpus().
   int64_t jobs = 0;
 
@@ -76,6 +79,8 @@ struct Compilation {
   Graph imported; ///< before the passes; what `verify` interprets
   Graph graph;
   Plan plan;
+  /// Per task of the plan: where its first schedule is from.
+  std::vector<ChosenSchedule> chosen;
   std::vector<Schedule> schedules;   ///< per task of the plan
   std::vector<Kernel> kernels;       ///< per task of the plan
   std::vector<LowerTime> lowerTimes; ///< per task of the plan

@@ -9,6 +9,7 @@ extern "C" {
 }
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -31,6 +32,18 @@ struct Record {
     detail[length] = 0;
   }
 };
+
+/// Whether a child that nothing happened to could have sent it.
+bool isSane(const Record &record) {
+  for (double value :
+       {record.minMicroseconds, record.medianMicroseconds, record.calibration})
+    if (!std::isfinite(value) || value < 0)
+      return false;
+  bool isTimed = record.minMicroseconds > 0 && record.samples > 0 &&
+                 record.medianMicroseconds >= record.minMicroseconds;
+  return nameOf(record.outcome) != "?" && record.samples >= 0 &&
+         record.calibration > 0 && (record.outcome != Outcome::Ok || isTimed);
+}
 
 Record measureHere(const Candidate &candidate, const MeasureOptions &options,
                    TlmPool *pool) {
@@ -110,7 +123,7 @@ Measurer::measure(const std::vector<Candidate> &candidates) {
           Record record;
           std::memcpy(&record, data, sizeof record);
           // Whatever a damaged child writes, this process keeps its order.
-          if (record.candidate != next)
+          if (record.candidate != next || !isSane(record))
             return;
           fastestCalibration = std::min(fastestCalibration, record.calibration);
           record.detail[sizeof record.detail - 1] = 0;

@@ -70,6 +70,9 @@ TEST_F(LookupTest, ManyMeasurementsGiveTheirMedian) {
   auto ranked = rankCandidates({a, b, c});
   EXPECT_EQ(ranked[0].microseconds, 100);
   EXPECT_EQ(ranked[0].cautious, 100);
+  b.measurement.rounds = 5; // a final outweighs single measurements
+  EXPECT_EQ(rankCandidates({a, b, c})[0].microseconds, 50);
+  EXPECT_EQ(rankCandidates({a, b, c})[0].rounds, 7);
   c.measurement.outcome = Outcome::WrongValues;
   EXPECT_TRUE(rankCandidates({a, b, c}).empty());
 }

@@ -9,9 +9,9 @@ static constexpr int32_t kTrustedRounds = 3;
 static constexpr double kLittleKnown = 1.03, kOnlyDrifted = kDrift;
 
 namespace {
+/// Minima of measurements, one that was made in n rounds n times.
 struct Evidence {
   std::vector<double> quiet, drifted;
-  int32_t quietRounds = 0, driftedRounds = 0;
   bool isOut = false;
 };
 } // namespace
@@ -32,10 +32,9 @@ tlm::rankCandidates(const std::vector<Record> &records) {
                       m.outcome == Outcome::Exited;
     if (!m.isOk())
       continue;
-    (record.isDrifted() ? evidence.drifted : evidence.quiet)
-        .push_back(m.minMicroseconds);
-    (record.isDrifted() ? evidence.driftedRounds : evidence.quietRounds) +=
-        m.rounds;
+    std::vector<double> &times =
+        record.isDrifted() ? evidence.drifted : evidence.quiet;
+    times.insert(times.end(), size_t(m.rounds), m.minMicroseconds);
   }
   std::vector<RankedCandidate> ranked;
   for (const auto &[schedule, evidence] : bySchedule) {
@@ -47,7 +46,7 @@ tlm::rankCandidates(const std::vector<Record> &records) {
     RankedCandidate candidate;
     candidate.schedule = schedule;
     candidate.microseconds = median(times);
-    candidate.rounds = drifted ? evidence.driftedRounds : evidence.quietRounds;
+    candidate.rounds = int32_t(times.size());
     candidate.drifted = drifted;
     candidate.cautious =
         candidate.microseconds *

@@ -2,8 +2,8 @@
 //
 // Times are noisy, and the fastest of many single measurements is the luckiest
 // one. A candidate's time is the median of the minima of its measurements on a
-// quiet machine, or of all where it has none there; what is known less well has
-// to be faster by more:
+// quiet machine, or of all where it has none there, one of n rounds counting n
+// times; what is known less well has to be faster by more:
 //
 //   measured in turn with others three times or more        as it is
 //   less often                                              +3 %

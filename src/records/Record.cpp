@@ -12,6 +12,7 @@ using namespace tlm;
 
 static constexpr size_t kMostDetail = 500, kMostWord = 100,
                         kMostSchedule = 1 << 16;
+static constexpr int32_t kMostRounds = 1000;
 
 std::string_view tlm::compilerVersion() { return TLM_TOOL_VERSION; }
 
@@ -58,6 +59,8 @@ std::string Record::verify() const {
   for (double value : {m.minMicroseconds, m.medianMicroseconds, m.slowdown})
     if (!std::isfinite(value) || value < 0)
       return "a time or slowdown that is no number of 0 or more";
+  if (m.rounds > kMostRounds)
+    return "more than " + std::to_string(kMostRounds) + " rounds";
   if (m.samples < 0 || m.rounds < 1 || provenance.trial < 0 ||
       provenance.time < 0 || maker.language < 0)
     return "a count that is negative";

@@ -41,6 +41,7 @@ Action addExplain(CLI::App &app, const GlobalOptions &global);
 Action addInspect(CLI::App &app, const GlobalOptions &global);
 Action addCompare(CLI::App &app, const GlobalOptions &global);
 Action addOps(CLI::App &app, const GlobalOptions &global);
+Action addRecords(CLI::App &app, const GlobalOptions &global);
 Action addSpace(CLI::App &app, const GlobalOptions &global);
 Action addLang(CLI::App &app, const GlobalOptions &global);
 Action addTune(CLI::App &app, const GlobalOptions &global);

@@ -72,14 +72,20 @@ nlohmann::json fallbacksOf(const Compilation &compilation) {
   return list;
 }
 
-/// What compiling each task's kernel took.
+/// What compiling each task's kernel took, and where its schedule is from.
 nlohmann::json kernelsOf(const Compilation &compilation) {
   nlohmann::json list = nlohmann::json::array();
-  for (size_t i = 0; i < compilation.lowerTimes.size(); ++i)
+  for (size_t i = 0; i < compilation.lowerTimes.size(); ++i) {
+    const ChosenSchedule &chosen = compilation.chosen[i];
     list.push_back({{"key", compilation.plan.tasks[i].key()},
                     {"label", compilation.plan.tasks[i].label()},
                     {"seconds", compilation.lowerTimes[i].seconds},
-                    {"cpu_seconds", compilation.lowerTimes[i].cpuSeconds}});
+                    {"cpu_seconds", compilation.lowerTimes[i].cpuSeconds},
+                    {"schedule_source", nameOf(chosen.source)}});
+    if (chosen.lookup)
+      list.back()["records"] = {{"outcome", nameOf(chosen.lookup->outcome)},
+                                {"detail", chosen.lookup->detail}};
+  }
   return list;
 }
 
@@ -188,6 +194,7 @@ Action addCompile(CLI::App &app, const GlobalOptions &global) {
       ->capture_default_str();
   app.add_flag("--timing", options->timing, "print seconds and memory a phase");
   options->compile.add(app);
+  options->compile.addRecords(app);
   return [options, &global] { return compile(*options, global); };
 }
 

@@ -47,13 +47,13 @@ std::string choicesText(const DecisionPoint &point) {
 }
 
 void print(const NetworkTask &entry, const Space &space,
-           const Schedule &schedule, const std::string &source,
-           nlohmann::json &list) {
+           const ChosenSchedule &chosen, nlohmann::json &list) {
+  const Schedule &schedule = chosen.schedule;
   double size = space.log10Size();
   std::printf("%s  x%lld  %s\n  10^%.1f schedules; this one: %s\n",
               entry.task.label().c_str(),
               static_cast<long long>(entry.calls[0]), entry.task.key().c_str(),
-              size, source.c_str());
+              size, chosen.text().c_str());
   std::vector<Explained> path = explainedPath(space, schedule);
   nlohmann::json decisions = nlohmann::json::array();
   for (const Choice &choice : schedule.choices) {
@@ -83,7 +83,8 @@ void print(const NetworkTask &entry, const Space &space,
                   {"label", entry.task.label()},
                   {"calls", entry.calls[0]},
                   {"log10_size", size},
-                  {"source", source},
+                  {"source", nameOf(chosen.source)},
+                  {"source_text", chosen.text()},
                   {"decisions", decisions}});
 }
 
@@ -91,21 +92,15 @@ Status explain(const Options &options, const GlobalOptions &global) {
   TLM_TRY(CompileOptions compile, options.compile.options(options.model));
   TLM_TRY(std::vector<NetworkTask> tasks,
           networkTasks({options.model}, options.compile));
+  TLM_TRY(ScheduleChooser chooser, ScheduleChooser::make(compile));
   nlohmann::json report = newReport("explain");
   nlohmann::json list = nlohmann::json::array();
   std::string text;
   for (const NetworkTask &entry : tasks) {
     Space space(entry.task, compile.target, compile.schedule);
-    const ScheduleFile *file =
-        compile.scheduleFile ? &*compile.scheduleFile : nullptr;
-    const Schedule *given = file ? file->find(entry.task.key()) : nullptr;
-    if (given)
-      TLM_TRY_STATUS(file->check(entry.task.key(), space));
-    Schedule schedule =
-        given ? *given
-              : defaultSchedule(entry.task, compile.target, compile.schedule);
-    print(entry, space, schedule, given ? "given" : "by default rules", list);
-    text += "# " + entry.task.label() + '\n' + schedule.text() + '\n';
+    TLM_TRY(ChosenSchedule chosen, chooser.choose(entry.task));
+    print(entry, space, chosen, list);
+    text += "# " + entry.task.label() + '\n' + chosen.schedule.text() + '\n';
   }
   if (!options.output.empty())
     TLM_TRY_STATUS(writeFileAtomically(options.output, text));
@@ -124,6 +119,7 @@ Action addExplain(CLI::App &app, const GlobalOptions &global) {
                  "--schedule-from")
       ->type_name("FILE");
   options->compile.add(app);
+  options->compile.addRecords(app);
   return [options, &global] { return explain(*options, global); };
 }
 

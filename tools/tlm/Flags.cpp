@@ -78,6 +78,15 @@ void CompileFlags::add(CLI::App &app) {
       ->check(CLI::Range(1, 1024));
 }
 
+void CompileFlags::addRecords(CLI::App &app) {
+  app.add_option("--records", records,
+                 "use the best schedules of this store of records (tlm tune, "
+                 "tlm collect) for the kernels that --schedule-from does not "
+                 "name; default: none")
+      ->type_name("STORE");
+  app.add_flag("--no-records", noRecords, "as if there were no --records");
+}
+
 Result<CompileOptions>
 CompileFlags::options(const std::string &modelPath) const {
   CompileOptions options;
@@ -89,6 +98,8 @@ CompileFlags::options(const std::string &modelPath) const {
   if (!scheduleFrom.empty()) {
     TLM_TRY(options.scheduleFile, ScheduleFile::read(scheduleFrom));
   }
+  if (!noRecords)
+    options.recordsPath = records;
   for (const std::string &shape : shapes) {
     TLM_TRY(ShapeOverride parsed, parseShape(shape));
     options.import.shapes.push_back(std::move(parsed));

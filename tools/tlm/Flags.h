@@ -18,11 +18,15 @@ namespace tlm {
 class CompileFlags {
 public:
   void add(CLI::App &app);
+  /// --records and --no-records, for who compiles with what is recorded.
+  void addRecords(CLI::App &app);
   Result<CompileOptions> options(const std::string &modelPath) const;
 
 private:
   std::vector<std::string> shapes, dims, features;
-  std::string cpu = "host", schedules, scheduleFrom, approximate = "on";
+  std::string cpu = "host", schedules, scheduleFrom, approximate = "on",
+              records;
+  bool noRecords = false;
   int64_t threads = 0, jobs = 0, level = 2;
 };
 

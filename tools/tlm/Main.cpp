@@ -41,6 +41,8 @@ constexpr Command kCommands[] = {
     {"ops", "list the supported ONNX operators", addOps},
     {"space", "show and sample the schedules of a model's tasks", addSpace},
     {"lang", "show tasks and schedules as sentences of the model", addLang},
+    {"records", "list, merge, export and import stores of measured schedules",
+     addRecords},
     {"selftest", "compile and verify a small built-in model", addSelftest},
 };
 

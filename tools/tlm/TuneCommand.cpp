@@ -3,6 +3,7 @@
 #include "NetworkTasks.h"
 #include "Progress.h"
 #include "Report.h"
+#include "TuneRecords.h"
 #include "base/AtomicFile.h"
 #include "search/TaskTuner.h"
 
@@ -13,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 
 namespace tlm {
 namespace {
@@ -20,7 +22,7 @@ namespace {
 struct Options {
   std::vector<std::string> paths;
   CompileFlags compile;
-  std::string strategy = "evolutionary", output;
+  std::string strategy = "evolutionary", output, records;
   int64_t trials = 64, heaviest = 0;
   uint64_t seed = 1;
 };
@@ -60,6 +62,7 @@ nlohmann::json taskJson(const NetworkTask &entry, const TuneResult &result) {
           {"best_schedule", result.bestSchedule.text()},
           {"build_s", result.buildSeconds},
           {"measure_s", result.measureSeconds},
+          {"remembered", result.remembered},
           {"outcomes", outcomesOf(result)},
           {"trials", trials}};
 }
@@ -135,6 +138,8 @@ void printResult(const NetworkTask &entry, const TuneResult &r) {
   for (const auto &[name, count] : outcomesOf(r))
     if (name != "ok")
       std::printf("  %s %lld", name.c_str(), static_cast<long long>(count));
+  if (r.remembered)
+    std::printf("  %lld from records", static_cast<long long>(r.remembered));
   std::printf("\n");
   std::fflush(stdout);
 }
@@ -174,17 +179,27 @@ Status tune(const Options &options, const GlobalOptions &global) {
               options.strategy.c_str(), static_cast<long long>(options.trials));
   std::printf("%-44s %10s %10s %10s %9s %6s\n", "task", "fixed us", "default",
               "best", "gain", "trials");
+  TLM_TRY(RecordLogOptions logOptions,
+          recordLogOptions(options.records, compile.target, options.strategy,
+                           options.seed, global));
   std::vector<TuneResult> results;
   nlohmann::json list = nlohmann::json::array();
   {
     Progress progress(global, int64_t(tasks.size()) * options.trials);
     for (size_t i = 0; i < tasks.size(); ++i) {
       int64_t before = int64_t(i) * options.trials;
+      std::optional<RecordLog> log;
+      if (!options.records.empty()) {
+        TLM_TRY(log, RecordLog::open(logOptions, tasks[i].task));
+        tuneOptions.log = &*log;
+      }
       results.push_back(
           tuneTask(tasks[i].task, *strategy, tuneOptions, [&](int64_t done) {
             progress.update(before + std::min(done, options.trials),
                             "trials, " + tasks[i].task.label());
           }));
+      if (log)
+        TLM_TRY_STATUS(log->status());
       list.push_back(taskJson(tasks[i], results.back()));
       printResult(tasks[i], results.back());
       // A run that is stopped leaves what it has found.
@@ -229,6 +244,11 @@ Action addTune(CLI::App &app, const GlobalOptions &global) {
   app.add_option("-o,--output", options->output,
                  "write the fastest schedules here, for --schedule-from")
       ->type_name("FILE");
+  app.add_option("--records", options->records,
+                 "keep every measurement in this store, and measure nothing "
+                 "that it knows: the same command takes up a run that was "
+                 "stopped")
+      ->type_name("STORE");
   options->compile.add(app);
   return [options, &global] { return tune(*options, global); };
 }
