@@ -4,7 +4,9 @@
 #include "records/RecordTestData.h"
 
 #include <algorithm>
-#include <fstream>
+#include <csignal>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace tlm;
 
@@ -209,6 +211,54 @@ TEST_F(StoreTest, TakesUpAFileOfVersionOne) {
     EXPECT_EQ(contents(store), contents(fresh));
     EXPECT_EQ(*store.damage(), "");
   }
+}
+
+// A process that does nothing but add is killed again and again: what add() has
+// returned for is there.
+TEST_F(StoreTest, KeepsWhatWasAddedBeforeAKill) {
+  RecordSet pool = testSet(1, 4000);
+  Random random(5);
+  size_t next = 0, kills = 0;
+  for (; kills < 25 && next + 3 < pool.records.size(); ++kills) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    pid_t child = ::fork();
+    if (child == 0) {
+      for (size_t i = next; i + 3 < pool.records.size(); i += 3) {
+        RecordSet part;
+        part.tasks = pool.tasks;
+        part.targets = pool.targets;
+        part.records.assign(pool.records.begin() + int64_t(i),
+                            pool.records.begin() + int64_t(i + 3));
+        Result<Store> store = Store::open(path("a"), Access::Create, false);
+        if (!store || !store->add(part))
+          _exit(1);
+        if (::write(ends[1], &i, sizeof i) != sizeof i)
+          _exit(2);
+      }
+      _exit(0);
+    }
+    ::close(ends[1]);
+    ::usleep(useconds_t(1000 + random.below(30000)));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status)) << WEXITSTATUS(status);
+    for (size_t i; ::read(ends[0], &i, sizeof i) == sizeof i;)
+      next = i + 3;
+    ::close(ends[0]);
+    if (next == 0)
+      continue;
+    Store store = openStore(path("a"), Access::Read);
+    EXPECT_EQ(*store.damage(), "");
+    std::string all = contents(store);
+    for (size_t i = 0; i < next; ++i)
+      EXPECT_NE(all.find(pool.records[i].id()), all.npos) << kills << ' ' << i;
+    // A batch that was on its way is there as a whole or not at all.
+    EXPECT_EQ(store.stats()->records % 3, 0);
+  }
+  EXPECT_EQ(kills, 25u);
+  EXPECT_GT(next, 20u);
 }
 
 TEST_F(StoreTest, RefusesNewerVersionsAndForeignFiles) {
