@@ -1,79 +1,84 @@
-//===- EvolutionaryStrategy.cpp - mutation and crossover ------------------===//
+//===- EvolutionaryStrategy.cpp - after Ansor -----------------------------===//
 //
-// The population is every schedule measured so far. Parents are drawn from the
-// fastest sixteen, the faster the more often. After Ansor (Zheng et al., OSDI
-// 2020, section 5.1); what differs: a mutation draws a decision anew and keeps
-// the rest where it is legal, which the space sees to, and fitness is measured
-// time, not a cost model's.
+// Zheng et al., "Ansor: Generating High-Performance Tensor Programs for Deep
+// Learning", OSDI 2020, sections 5.1 and 5.2. A round draws a population at
+// random, to which the fastest measured programs are added; a few generations
+// of mutation and crossover follow, parents being drawn in proportion to the
+// throughput that a learned cost model predicts; of all that came up, the best
+// scores are measured, with a few random ones; the model (CostModel.h) is
+// trained anew on everything measured. Before it has seen enough to say
+// anything, the choice is random.
+//
+// What differs:
+// - Programs are schedules of a Space, so there are no sketches to choose and
+//   annotate: a random program is a random leaf, and the algorithm is a
+//   decision like any other.
+// - A mutation draws a decision anew and the crossover takes each decision from
+//   either parent (Ansor: rewriting steps, per node of the graph); what is not
+//   legal any more moves to the nearest choice, so that no child is thrown away
+//   by a validator.
+// - Features are of the kernel (Features.h), not of every statement.
+// - Sizes are those for tens of trials a task, not for a thousand: 256 a
+//   generation (2048), batches as the tuner asks for them (64).
 //
 //===----------------------------------------------------------------------===//
 
-#include "search/Strategy.h"
-#include "search/Variation.h"
-
-#include <algorithm>
+#include "search/Population.h"
 
 using namespace tlm;
 
 namespace {
 
-constexpr size_t kParents = 16, kFirstDraws = 24;
+constexpr size_t kPopulation = 256, kMeasured = 48, kGenerations = 4;
+constexpr size_t kOneRandomIn = 16;
 
 class EvolutionaryStrategy : public Strategy {
 public:
-  EvolutionaryStrategy(const Space &space, uint64_t seed)
-      : space(space), random(seed) {}
+  explicit EvolutionaryStrategy(const SearchInput &input) : population(input) {}
 
   std::vector<Schedule> propose(size_t count) override {
-    std::vector<Schedule> schedules;
-    for (size_t i = 0; i < count; ++i) {
-      bool draws = proposed++ < kFirstDraws || population.size() < 2 ||
-                   random.below(8) == 0;
-      if (draws)
-        schedules.push_back(space.sample(random));
-      else if (random.below(4) == 0)
-        schedules.push_back(cross(space, parent(), parent(), random));
-      else
-        schedules.push_back(mutate(space, parent(), random));
-    }
-    return schedules;
+    if (population.prepare())
+      evolve();
+    return population.pick(count, kOneRandomIn);
   }
 
   void observe(const Schedule &schedule,
                const Measurement &measurement) override {
-    if (!measurement.isOk())
-      return;
-    Member member = {schedule, measurement.minMicroseconds};
-    auto place = std::upper_bound(population.begin(), population.end(), member,
-                                  [](const Member &a, const Member &b) {
-                                    return a.microseconds < b.microseconds;
-                                  });
-    population.insert(place, std::move(member));
-    if (population.size() > kParents)
-      population.pop_back();
+    population.observe(schedule, measurement);
   }
 
 private:
-  struct Member {
-    Schedule schedule;
-    double microseconds = 0;
-  };
-  /// The smaller of two draws: rank r has odds that fall linearly.
-  const Schedule &parent() {
-    size_t a = random.below(population.size()),
-           b = random.below(population.size());
-    return population[std::min(a, b)].schedule;
+  void evolve() {
+    Random &random = population.random;
+    const Space &space = population.space;
+    std::vector<Schedule> generation = population.fastest(kMeasured);
+    while (generation.size() < kPopulation)
+      generation.push_back(space.sample(random));
+    for (size_t number = 0;; ++number) {
+      Wheel wheel(population.score(generation));
+      if (number == kGenerations)
+        break;
+      std::vector<Schedule> next;
+      while (next.size() < kPopulation) {
+        const Schedule &parent = generation[wheel.draw(random)];
+        uint64_t kind = random.below(20);
+        if (kind < 14)
+          next.push_back(mutate(space, parent, random));
+        else if (kind < 18)
+          next.push_back(
+              cross(space, parent, generation[wheel.draw(random)], random));
+        else
+          next.push_back(parent);
+      }
+      generation = std::move(next);
+    }
   }
 
-  const Space &space;
-  Random random;
-  std::vector<Member> population; ///< the fastest, fastest first
-  size_t proposed = 0;
+  Population population;
 };
 
 } // namespace
 
-std::unique_ptr<Strategy> tlm::makeEvolutionary(const Space &space,
-                                                uint64_t seed) {
-  return std::make_unique<EvolutionaryStrategy>(space, seed);
+std::unique_ptr<Strategy> tlm::makeEvolutionary(const SearchInput &input) {
+  return std::make_unique<EvolutionaryStrategy>(input);
 }

@@ -1,6 +1,12 @@
 //===- RandomStrategy.cpp - uniform draws ---------------------------------===//
+//
+// Every choice uniform among its siblings, no schedule twice. It learns
+// nothing: what the others have to beat at equal trials.
+//
+//===----------------------------------------------------------------------===//
 
 #include "search/Strategy.h"
+#include "search/Variation.h"
 
 using namespace tlm;
 
@@ -8,23 +14,28 @@ namespace {
 
 class RandomStrategy : public Strategy {
 public:
-  RandomStrategy(const Space &space, uint64_t seed)
-      : space(space), random(seed) {}
+  explicit RandomStrategy(const SearchInput &input)
+      : space(input.space), random(input.seed) {}
+
   std::vector<Schedule> propose(size_t count) override {
     std::vector<Schedule> schedules;
-    for (size_t i = 0; i < count; ++i)
-      schedules.push_back(space.sample(random));
+    while (schedules.size() < count)
+      if (!known.drawNew(space, random, schedules))
+        break;
     return schedules;
   }
-  void observe(const Schedule &, const Measurement &) override {}
+  void observe(const Schedule &schedule, const Measurement &) override {
+    known.insert(schedule);
+  }
 
 private:
   const Space &space;
   Random random;
+  KnownLeaves known;
 };
 
 } // namespace
 
-std::unique_ptr<Strategy> tlm::makeRandom(const Space &space, uint64_t seed) {
-  return std::make_unique<RandomStrategy>(space, seed);
+std::unique_ptr<Strategy> tlm::makeRandom(const SearchInput &input) {
+  return std::make_unique<RandomStrategy>(input);
 }

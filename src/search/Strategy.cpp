@@ -4,9 +4,25 @@ using namespace tlm;
 
 std::span<const StrategyInfo> tlm::strategies() {
   static constexpr StrategyInfo kStrategies[] = {
-      {"evolutionary", "mutation and crossover of the fastest so far",
+      {"default", "the default schedule, nothing else", 1, makeDefault},
+      {"evolutionary",
+       "mutation and crossover under a learned cost model, after Ansor", 64,
        makeEvolutionary},
-      {"random", "every choice uniform among its siblings", makeRandom},
+      {"metaschedule",
+       "mutated traces under a learned cost model, after MetaSchedule", 64,
+       makeMetaSchedule},
+      {"random", "every choice uniform among its siblings", 64, makeRandom},
+      {"roller", "aligned tiles scaled up level by level, after Roller", 10,
+       makeRoller},
+      {"transfer", "the schedules of the nearest tasks that are recorded", 16,
+       makeTransfer},
   };
   return kStrategies;
+}
+
+const StrategyInfo *tlm::strategyNamed(std::string_view name) {
+  for (const StrategyInfo &info : strategies())
+    if (info.name == name)
+      return &info;
+  return nullptr;
 }

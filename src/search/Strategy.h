@@ -2,7 +2,11 @@
 //
 // A strategy proposes schedules of one task and is told what became of them.
 // It is seeded; the same observations lead to the same proposals. Budgets,
-// building, measuring and duplicates are the tuner's (TaskTuner.h).
+// building, measuring and duplicates are the tuner's (TaskTuner.h). The default
+// schedule is measured whatever the strategy, and observed.
+//
+// One file a strategy; its head says which published system it follows, and
+// what differs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +23,28 @@
 
 namespace tlm {
 
+class CostModel;
+
+/// A schedule of some task, and its time on the target.
+struct KnownSchedule {
+  Task task;
+  Schedule schedule;
+  double microseconds = 0;
+};
+
+/// What a strategy is made from; all of it outlives the strategy.
+struct SearchInput {
+  const Task &task;
+  const Target &target;
+  const Space &space;
+  ScheduleOptions options = {};
+  uint64_t seed = 1;
+  /// Of this and of other tasks, in any order.
+  std::span<const KnownSchedule> known = {};
+  /// Shared by the tasks that are tuned together; null: one of its own.
+  CostModel *model = nullptr;
+};
+
 class Strategy {
 public:
   virtual ~Strategy() = default;
@@ -30,14 +56,22 @@ public:
 
 struct StrategyInfo {
   std::string_view name, summary;
-  std::unique_ptr<Strategy> (*make)(const Space &space, uint64_t seed);
+  /// Candidates a task where nobody says how many.
+  int64_t trials;
+  std::unique_ptr<Strategy> (*make)(const SearchInput &input);
 };
 
 /// Every strategy, in the order of their files.
 std::span<const StrategyInfo> strategies();
+/// Null where there is none of that name.
+const StrategyInfo *strategyNamed(std::string_view name);
 
-std::unique_ptr<Strategy> makeEvolutionary(const Space &space, uint64_t seed);
-std::unique_ptr<Strategy> makeRandom(const Space &space, uint64_t seed);
+std::unique_ptr<Strategy> makeDefault(const SearchInput &input);
+std::unique_ptr<Strategy> makeEvolutionary(const SearchInput &input);
+std::unique_ptr<Strategy> makeMetaSchedule(const SearchInput &input);
+std::unique_ptr<Strategy> makeRandom(const SearchInput &input);
+std::unique_ptr<Strategy> makeRoller(const SearchInput &input);
+std::unique_ptr<Strategy> makeTransfer(const SearchInput &input);
 
 } // namespace tlm
 

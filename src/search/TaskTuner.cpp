@@ -1,13 +1,12 @@
 #include "search/TaskTuner.h"
 
-#include "search/Variation.h"
 #include "space/DefaultSchedule.h"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <iterator>
 #include <optional>
-#include <set>
 #include <thread>
 
 using namespace tlm;
@@ -38,6 +37,9 @@ Schedule tlm::fixedSchedule(const Space &space, const Target &target) {
       value = outer ? whole / target.threads : whole;
       break;
     }
+    case Decision::CacheTile:
+      value = *std::max_element(point.choices.begin(), point.choices.end());
+      break;
     case Decision::MaxParallelism:
       value = target.threads;
       break;
@@ -52,41 +54,28 @@ Schedule tlm::fixedSchedule(const Space &space, const Target &target) {
   });
 }
 
-namespace {
-
-class Tuner {
-public:
-  Tuner(const Task &task, const TuneOptions &options)
-      : task(task), options(options), measurer(options.measure) {}
-
-  TuneResult run(const StrategyInfo &info,
-                 const std::function<void(int64_t)> &progress);
-
-private:
-  struct Built {
-    Schedule schedule;
-    std::optional<Result<Kernel>> kernel;
+TaskTuner::TaskTuner(const Task &task, const StrategyInfo &info,
+                     const TuneOptions &options, TaskContext context)
+    : task(task), options(options),
+      space(task, options.target, options.schedule),
+      strategy(info.make({task, options.target, space, options.schedule,
+                          options.seed, context.known, context.model})),
+      measurer(options.measure), context(std::move(context)) {
+  found.defaultSchedule =
+      defaultSchedule(task, options.target, options.schedule);
+  found.fixedSchedule = ::tlm::fixedSchedule(space, options.target);
+  auto add = [&](const Schedule &schedule) {
+    if (seen.insert(schedule))
+      waiting.push_back(schedule);
   };
-  std::vector<Built> build(std::vector<Schedule> schedules);
-  std::vector<Measurement> measureAll(const std::vector<Built> &built,
-                                      bool check, double cutOff);
-  std::optional<Measurement> remembered(const Schedule &schedule,
-                                        int64_t rounds);
-  void remember(const std::vector<Trial> &trials);
-  std::vector<Trial> tryBatch(std::vector<Schedule> batch, double cutOff);
-  std::vector<Trial> finalists() const;
-  void measureInTurn(std::vector<Trial> &trials);
-  void final();
+  add(found.defaultSchedule);
+  add(found.fixedSchedule);
+  for (const Schedule &schedule : this->context.given)
+    add(schedule);
+}
 
-  const Task &task;
-  const TuneOptions &options;
-  Measurer measurer;
-  TuneResult result;
-};
-
-} // namespace
-
-std::vector<Tuner::Built> Tuner::build(std::vector<Schedule> schedules) {
+std::vector<TaskTuner::Built>
+TaskTuner::build(std::vector<Schedule> schedules) {
   Clock::time_point begin = Clock::now();
   std::vector<Built> built;
   for (Schedule &schedule : schedules)
@@ -104,12 +93,12 @@ std::vector<Tuner::Built> Tuner::build(std::vector<Schedule> schedules) {
   work();
   for (std::thread &worker : workers)
     worker.join();
-  result.buildSeconds += secondsSince(begin);
+  found.buildSeconds += secondsSince(begin);
   return built;
 }
 
-std::vector<Measurement> Tuner::measureAll(const std::vector<Built> &built,
-                                           bool check, double cutOff) {
+std::vector<Measurement> TaskTuner::measureAll(const std::vector<Built> &built,
+                                               bool check) {
   Clock::time_point begin = Clock::now();
   std::vector<Measurement> measurements(built.size());
   std::vector<Candidate> candidates;
@@ -120,52 +109,95 @@ std::vector<Measurement> Tuner::measureAll(const std::vector<Built> &built,
       measurements[i].detail = built[i].kernel->error().message;
       continue;
     }
-    candidates.push_back({&task, &**built[i].kernel, check, cutOff});
+    candidates.push_back(
+        {&task, &**built[i].kernel, check, check ? cutOff : 0});
     places.push_back(i);
   }
   std::vector<Measurement> measured = measurer.measure(candidates);
   for (size_t i = 0; i < places.size(); ++i)
     measurements[places[i]] = std::move(measured[i]);
-  result.measureSeconds += secondsSince(begin);
+  found.measureSeconds += secondsSince(begin);
   return measurements;
 }
 
-std::optional<Measurement> Tuner::remembered(const Schedule &schedule,
-                                             int64_t rounds) {
-  if (!options.log)
-    return std::nullopt;
-  return options.log->find(schedule, int32_t(rounds));
-}
-
-void Tuner::remember(const std::vector<Trial> &trials) {
-  if (options.log && !trials.empty())
-    options.log->add(trials);
+// The default schedule first, alone or with those that are given: the others
+// are cut off by its time. Then whole batches are asked for, whatever is left
+// of the budget: a longer search begins as the shorter one did.
+std::vector<Schedule> TaskTuner::proposals(int64_t most) {
+  auto wanted = size_t(options.batch);
+  // A space may be smaller than the budget: proposals that are all known end
+  // the search.
+  bool asks = begun && waiting.empty();
+  for (int attempt = 0; asks && attempt < 20 && waiting.size() < wanted;
+       ++attempt) {
+    std::vector<Schedule> proposed = strategy->propose(wanted - waiting.size());
+    asks = !proposed.empty();
+    for (Schedule &schedule : proposed)
+      if (seen.insert(schedule))
+        waiting.push_back(std::move(schedule));
+  }
+  begun = true;
+  auto count = std::min(size_t(most), waiting.size());
+  auto end = waiting.begin() + std::ptrdiff_t(count);
+  std::vector<Schedule> batch(std::make_move_iterator(waiting.begin()),
+                              std::make_move_iterator(end));
+  waiting.erase(waiting.begin(), end);
+  return batch;
 }
 
 // What the log knows is taken from there, the others are built and measured.
-std::vector<Trial> Tuner::tryBatch(std::vector<Schedule> batch, double cutOff) {
-  std::vector<Trial> trials;
+std::vector<Trial> TaskTuner::tryBatch(std::vector<Schedule> batch) {
+  std::vector<Trial> trials, added;
   std::vector<Schedule> unknown;
   std::vector<size_t> places;
   for (Schedule &schedule : batch) {
-    std::optional<Measurement> known = remembered(schedule, 1);
-    result.remembered += known.has_value();
+    std::optional<Measurement> known;
+    if (context.log)
+      known = context.log->find(schedule, /*rounds=*/1);
+    found.remembered += known.has_value();
     if (!known) {
       places.push_back(trials.size());
       unknown.push_back(schedule);
     }
     trials.push_back({std::move(schedule), known.value_or(Measurement()),
-                      int64_t(result.trials.size() + trials.size())});
+                      int64_t(found.trials.size() + trials.size())});
   }
   std::vector<Built> built = build(std::move(unknown));
-  std::vector<Measurement> measured = measureAll(built, true, cutOff);
-  std::vector<Trial> added;
+  std::vector<Measurement> measured = measureAll(built, /*check=*/true);
   for (size_t i = 0; i < places.size(); ++i) {
     trials[places[i]].measurement = std::move(measured[i]);
     added.push_back(trials[places[i]]);
   }
-  remember(added);
+  if (context.log && !added.empty())
+    context.log->add(added);
   return trials;
+}
+
+int64_t TaskTuner::round(int64_t most) {
+  std::vector<Trial> trials = tryBatch(proposals(most));
+  last = 0;
+  for (Trial &trial : trials) {
+    strategy->observe(trial.schedule, trial.measurement);
+    double time =
+        trial.measurement.isOk() ? trial.measurement.minMicroseconds : 0;
+    if (time > 0 && (last == 0 || time < last))
+      last = time;
+    if (time > 0 && (fastest == 0 || time < fastest)) {
+      fastest = time;
+      fastestTrial = found.trials.size();
+    }
+    found.trials.push_back(std::move(trial));
+  }
+  if (cutOff == 0 && !found.trials.empty() &&
+      found.trials[0].measurement.isOk())
+    cutOff = 10 * found.trials[0].measurement.minMicroseconds;
+  lastCount = int64_t(trials.size());
+  return lastCount;
+}
+
+int64_t TaskTuner::trialsWithoutGain() const {
+  return found.trials.empty() ? 0
+                              : int64_t(found.trials.size() - 1 - fastestTrial);
 }
 
 static double medianOf(std::vector<double> list) {
@@ -175,146 +207,132 @@ static double medianOf(std::vector<double> list) {
   return list[list.size() / 2];
 }
 
-// The default, the fixed schedule and the best ones.
-std::vector<Trial> Tuner::finalists() const {
+double Finalist::median() const { return medianOf(microseconds); }
+
+// The default, the fixed and the given schedules, and the best ones.
+std::vector<Trial> TaskTuner::finalists() const {
   std::vector<const Trial *> order;
-  for (const Trial &trial : result.trials)
+  for (const Trial &trial : found.trials)
     if (trial.measurement.isOk())
       order.push_back(&trial);
   std::stable_sort(order.begin(), order.end(), [](auto *a, auto *b) {
     return a->measurement.minMicroseconds < b->measurement.minMicroseconds;
   });
-  std::vector<Trial> finalists;
+  std::vector<Trial> chosen;
   auto add = [&](const Trial &trial) {
-    for (const Trial &other : finalists)
+    for (const Trial &other : chosen)
       if (other.schedule == trial.schedule)
         return;
-    finalists.push_back(trial);
+    chosen.push_back(trial);
   };
-  for (const Trial &trial : result.trials)
-    if (trial.schedule == result.defaultSchedule ||
-        trial.schedule == result.fixedSchedule)
+  auto isSure = [&](const Schedule &schedule) {
+    return schedule == found.defaultSchedule ||
+           schedule == found.fixedSchedule ||
+           std::find(context.given.begin(), context.given.end(), schedule) !=
+               context.given.end();
+  };
+  for (const Trial &trial : found.trials)
+    if (isSure(trial.schedule))
       add(trial);
   for (size_t i = 0; i < order.size() && int64_t(i) < options.finalists; ++i)
     add(*order[i]);
-  return finalists;
+  return chosen;
 }
 
-// One after the other, as often as there are rounds; the medians over them.
-void Tuner::measureInTurn(std::vector<Trial> &trials) {
+// Some times from an earlier final and some from this one are no comparison:
+// all of them, or none.
+bool TaskTuner::recallFinal(const std::vector<Trial> &trials) {
+  std::vector<Finalist> recalled;
+  for (const Trial &trial : trials) {
+    std::optional<Measurement> known;
+    if (context.log)
+      known = context.log->find(trial.schedule, int32_t(options.finalRounds));
+    if (!known)
+      return false;
+    recalled.push_back({trial.schedule, {known->minMicroseconds}});
+  }
+  found.finalists = std::move(recalled);
+  return true;
+}
+
+// One after the other, as often as there are rounds; the log gets the medians
+// over them.
+void TaskTuner::measureInTurn(std::vector<Trial> trials) {
   std::vector<Schedule> schedules;
   for (const Trial &trial : trials)
     schedules.push_back(trial.schedule);
   std::vector<Built> built = build(std::move(schedules));
   std::vector<std::vector<Measurement>> good(trials.size());
   for (int64_t round = 0; round < options.finalRounds; ++round) {
-    std::vector<Measurement> measured = measureAll(built, false, 0);
+    std::vector<Measurement> measured = measureAll(built, /*check=*/false);
     for (size_t i = 0; i < trials.size(); ++i)
       if (measured[i].isOk())
         good[i].push_back(measured[i]);
   }
+  std::vector<Trial> added;
   for (size_t i = 0; i < trials.size(); ++i) {
-    auto median = [&](double Measurement::*field) {
+    auto listOf = [&](double Measurement::*field) {
       std::vector<double> list;
       for (const Measurement &each : good[i])
         list.push_back(each.*field);
-      return medianOf(list);
+      return list;
     };
+    Finalist finalist = {trials[i].schedule,
+                         listOf(&Measurement::minMicroseconds)};
     Measurement &all = trials[i].measurement;
-    all.minMicroseconds = median(&Measurement::minMicroseconds);
-    all.medianMicroseconds = median(&Measurement::medianMicroseconds);
-    all.slowdown = median(&Measurement::slowdown);
+    all.minMicroseconds = finalist.median();
+    all.medianMicroseconds = medianOf(listOf(&Measurement::medianMicroseconds));
+    all.slowdown = medianOf(listOf(&Measurement::slowdown));
     all.rounds = int32_t(good[i].size());
     all.samples = 0;
     for (const Measurement &each : good[i])
       all.samples += each.samples;
+    if (all.isOk() && all.rounds > 0)
+      added.push_back(trials[i]);
+    found.finalists.push_back(std::move(finalist));
   }
-  std::vector<Trial> added;
-  for (const Trial &trial : trials)
-    if (trial.measurement.isOk() && trial.measurement.rounds > 0)
-      added.push_back(trial);
-  remember(added);
+  if (context.log && !added.empty())
+    context.log->add(added);
 }
 
-void Tuner::final() {
+void TaskTuner::finish() {
+  if (options.finalRounds <= 0) {
+    finishUnmeasured();
+    return;
+  }
   std::vector<Trial> trials = finalists();
-  std::vector<Trial> known;
-  for (const Trial &trial : trials)
-    if (std::optional<Measurement> measurement =
-            remembered(trial.schedule, options.finalRounds))
-      known.push_back({trial.schedule, *measurement, trial.number});
-  // Some times from an earlier final and some from this one are no comparison.
-  if (known.size() == trials.size())
-    trials = std::move(known);
-  else
-    measureInTurn(trials);
-  result.bestSchedule = result.defaultSchedule;
-  for (const Trial &trial : trials) {
-    double time =
-        trial.measurement.isOk() ? trial.measurement.minMicroseconds : 0;
-    if (trial.schedule == result.defaultSchedule)
-      result.defaultMicroseconds = time;
-    if (trial.schedule == result.fixedSchedule)
-      result.fixedMicroseconds = time;
+  if (!recallFinal(trials))
+    measureInTurn(std::move(trials));
+  found.bestSchedule = found.defaultSchedule;
+  for (const Finalist &finalist : found.finalists) {
+    if (finalist.schedule == found.defaultSchedule)
+      found.bestMicroseconds = found.defaultMicroseconds = finalist.median();
+    if (finalist.schedule == found.fixedSchedule)
+      found.fixedMicroseconds = finalist.median();
   }
-  result.bestMicroseconds = result.defaultMicroseconds;
-  for (const Trial &trial : trials) {
-    double time =
-        trial.measurement.isOk() ? trial.measurement.minMicroseconds : 0;
-    if (time > 0 && time < result.bestMicroseconds) {
-      result.bestMicroseconds = time;
-      result.bestSchedule = trial.schedule;
+  for (const Finalist &finalist : found.finalists) {
+    double time = finalist.median();
+    if (time > 0 &&
+        (found.bestMicroseconds == 0 || time < found.bestMicroseconds)) {
+      found.bestMicroseconds = time;
+      found.bestSchedule = finalist.schedule;
     }
   }
 }
 
-TuneResult Tuner::run(const StrategyInfo &info,
-                      const std::function<void(int64_t)> &progress) {
-  Space space(task, options.target, options.schedule);
-  std::unique_ptr<Strategy> strategy = info.make(space, options.seed);
-  result.defaultSchedule =
-      defaultSchedule(task, options.target, options.schedule);
-  result.fixedSchedule = ::tlm::fixedSchedule(space, options.target);
-  std::set<std::string> seen;
-  std::vector<Schedule> batch;
-  auto add = [&](Schedule schedule) {
-    bool isNew = seen.insert(schedule.text()).second;
-    if (isNew)
-      batch.push_back(std::move(schedule));
-    return isNew;
-  };
-  add(result.defaultSchedule);
-  add(result.fixedSchedule);
-  double cutOff = 0;
-  while (!batch.empty()) {
-    for (Trial &trial : tryBatch(std::move(batch), cutOff)) {
-      strategy->observe(trial.schedule, trial.measurement);
-      result.trials.push_back(std::move(trial));
-    }
-    batch.clear();
-    if (cutOff == 0 && result.trials[0].measurement.isOk())
-      cutOff = 10 * result.trials[0].measurement.minMicroseconds;
-    if (progress)
-      progress(int64_t(result.trials.size()));
-    // A space may be smaller than the budget: proposals that are all known
-    // end the search.
-    int64_t left = options.trials - int64_t(result.trials.size());
-    for (int attempt = 0; attempt < 20 && left > int64_t(batch.size());
-         ++attempt) {
-      int64_t wanted = std::min(left, options.batch) - int64_t(batch.size());
-      if (wanted <= 0)
-        break;
-      for (Schedule &schedule : strategy->propose(size_t(wanted)))
-        add(std::move(schedule));
+void TaskTuner::finishUnmeasured() {
+  found.bestSchedule = found.defaultSchedule;
+  for (const Trial &trial : found.trials) {
+    double time =
+        trial.measurement.isOk() ? trial.measurement.minMicroseconds : 0;
+    if (trial.schedule == found.defaultSchedule)
+      found.defaultMicroseconds = time;
+    if (trial.schedule == found.fixedSchedule)
+      found.fixedMicroseconds = time;
+    if (time > 0 &&
+        (found.bestMicroseconds == 0 || time < found.bestMicroseconds)) {
+      found.bestMicroseconds = time;
+      found.bestSchedule = trial.schedule;
     }
   }
-  if (options.finalRounds > 0)
-    final();
-  return std::move(result);
-}
-
-TuneResult tlm::tuneTask(const Task &task, const StrategyInfo &strategy,
-                         const TuneOptions &options,
-                         const std::function<void(int64_t)> &progress) {
-  return Tuner(task, options).run(strategy, progress);
 }

@@ -14,10 +14,15 @@ static std::optional<int64_t> chosen(const Schedule &schedule,
   return std::nullopt;
 }
 
-// On a logarithmic scale: tiles of 7 and 8 are neighbours, 1 and 2 are not.
+// On a logarithmic scale: tiles of 7 and 8 are neighbours, 1 and 2 are not. A
+// cut that was not asked for before is none.
 static int64_t nearestChoice(const DecisionPoint &point,
                              const Schedule &wanted) {
   std::optional<int64_t> value = chosen(wanted, point);
+  bool cuts = point.decision == Decision::ParallelTile ||
+              point.decision == Decision::CacheTile;
+  if (!value && cuts)
+    return *std::max_element(point.choices.begin(), point.choices.end());
   if (!value)
     return point.choices.front();
   auto distance = [&](int64_t choice) {
@@ -60,4 +65,39 @@ Schedule tlm::cross(const Space &space, const Schedule &a, const Schedule &b,
   return space.write([&](const DecisionPoint &point) {
     return nearestChoice(point, random.below(2) ? a : b);
   });
+}
+
+std::optional<Schedule> tlm::withChoice(const Space &space,
+                                        const Schedule &base,
+                                        const Choice &choice) {
+  Schedule wanted = base;
+  wanted.set(choice.decision, choice.subject, choice.value);
+  Schedule leaf = nearest(space, wanted);
+  if (leaf.get(choice.decision, choice.subject, choice.value - 1) !=
+      choice.value)
+    return std::nullopt;
+  return leaf;
+}
+
+std::vector<DecisionPoint> tlm::decisionsOf(const Space &space,
+                                            const Schedule &leaf) {
+  std::vector<DecisionPoint> points;
+  space.write([&](const DecisionPoint &point) {
+    points.push_back(point);
+    return nearestChoice(point, leaf);
+  });
+  return points;
+}
+
+bool KnownLeaves::drawNew(const Space &space, Random &random,
+                          std::vector<Schedule> &schedules) {
+  constexpr int kAttempts = 100;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    Schedule schedule = space.sample(random);
+    if (insert(schedule)) {
+      schedules.push_back(std::move(schedule));
+      return true;
+    }
+  }
+  return false;
 }
