@@ -1,220 +1,221 @@
 //===- TuneCommand.cpp - tlm tune -----------------------------------------===//
 
+#include "Interrupt.h"
 #include "NetworkTasks.h"
 #include "Progress.h"
 #include "Report.h"
-#include "TuneRecords.h"
+#include "Statistics.h"
+#include "TuneReport.h"
 #include "base/AtomicFile.h"
-#include "search/TaskTuner.h"
+#include "search/NetworkTuner.h"
+#include "space/ScheduleFile.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <map>
 #include <memory>
-#include <numeric>
-#include <optional>
 
 namespace tlm {
 namespace {
 
 struct Options {
-  std::vector<std::string> paths;
+  std::vector<std::string> paths, also;
   CompileFlags compile;
-  std::string strategy = "evolutionary", output, records;
-  int64_t trials = 64, heaviest = 0;
+  std::string strategy = "evolutionary", output, timeBudget;
+  int64_t trials = 0, totalTrials = 0, earlyStop = 0, heaviest = 0;
+  int64_t finalists = 4, finalRounds = 5;
   uint64_t seed = 1;
 };
 
-const StrategyInfo *strategyNamed(const std::string &name) {
-  for (const StrategyInfo &info : strategies())
-    if (info.name == name)
-      return &info;
-  return nullptr;
-}
-
-double ratio(double a, double b) { return b > 0 ? a / b : 0; }
-
-std::map<std::string, int64_t> outcomesOf(const TuneResult &result) {
-  std::map<std::string, int64_t> counts;
-  for (const Trial &trial : result.trials)
-    ++counts[std::string(nameOf(trial.measurement.outcome))];
-  return counts;
-}
-
-nlohmann::json taskJson(const NetworkTask &entry, const TuneResult &result) {
-  nlohmann::json trials = nlohmann::json::array();
-  for (const Trial &trial : result.trials)
-    trials.push_back({{"schedule", trial.schedule.text()},
-                      {"outcome", nameOf(trial.measurement.outcome)},
-                      {"min_us", trial.measurement.minMicroseconds},
-                      {"median_us", trial.measurement.medianMicroseconds},
-                      {"slowdown", trial.measurement.slowdown},
-                      {"detail", trial.measurement.detail}});
-  return {{"key", entry.task.key()},
-          {"label", entry.task.label()},
-          {"kind", nameOf(entry.task.kind)},
-          {"calls", entry.calls},
-          {"default_us", result.defaultMicroseconds},
-          {"fixed_us", result.fixedMicroseconds},
-          {"best_us", result.bestMicroseconds},
-          {"best_schedule", result.bestSchedule.text()},
-          {"build_s", result.buildSeconds},
-          {"measure_s", result.measureSeconds},
-          {"remembered", result.remembered},
-          {"outcomes", outcomesOf(result)},
-          {"trials", trials}};
-}
-
-/// Sums over the tasks of one path.
-struct Total {
-  double fixed = 0, byDefault = 0, best = 0;
-};
-
-void printTotals(const std::vector<std::string> &paths,
-                 const std::vector<NetworkTask> &tasks,
-                 const std::vector<TuneResult> &results,
-                 nlohmann::json &report) {
-  std::vector<Total> totals(paths.size());
-  double logGain = 0, logFixed = 0;
-  int64_t count = 0;
-  for (size_t i = 0; i < results.size(); ++i) {
-    const TuneResult &r = results[i];
-    if (r.bestMicroseconds <= 0 || r.fixedMicroseconds <= 0)
-      continue;
-    for (size_t p = 0; p < paths.size(); ++p) {
-      double calls = double(tasks[i].calls[p]) / 1e3;
-      totals[p].fixed += calls * r.fixedMicroseconds;
-      totals[p].byDefault += calls * r.defaultMicroseconds;
-      totals[p].best += calls * r.bestMicroseconds;
-    }
-    logGain += std::log(r.defaultMicroseconds / r.bestMicroseconds);
-    logFixed += std::log(r.fixedMicroseconds / r.bestMicroseconds);
-    ++count;
+Result<TuneBudget> budgetOf(const Options &options,
+                            const StrategyInfo &strategy) {
+  TuneBudget budget;
+  budget.totalTrials = options.totalTrials;
+  budget.earlyStop = options.earlyStop;
+  if (!options.timeBudget.empty()) {
+    TLM_TRY(budget.seconds, parseDuration(options.timeBudget));
+    if (budget.seconds <= 0)
+      return makeError("--time-budget " + options.timeBudget +
+                           ": expected a time above 0",
+                       {}, ErrorCode::Usage);
   }
-  std::printf("\n%-40s %9s %9s %9s %12s %10s\n", "sum over kernels", "fixed ms",
-              "default", "best", "default/best", "fixed/best");
-  nlohmann::json list = nlohmann::json::array();
-  for (size_t p = 0; p < paths.size(); ++p) {
-    const Total &t = totals[p];
-    std::printf("%-40s %9.3f %9.3f %9.3f %11.3fx %9.3fx\n",
-                paths[p].substr(paths[p].rfind('/') + 1).c_str(), t.fixed,
-                t.byDefault, t.best, ratio(t.byDefault, t.best),
-                ratio(t.fixed, t.best));
-    list.push_back({{"path", paths[p]},
-                    {"fixed_ms", t.fixed},
-                    {"default_ms", t.byDefault},
-                    {"best_ms", t.best}});
-  }
-  if (count)
-    std::printf("geometric mean over %lld tasks: default/best %.3fx, "
-                "fixed/best %.3fx\n",
-                static_cast<long long>(count),
-                std::exp(logGain / double(count)),
-                std::exp(logFixed / double(count)));
-  report["networks"] = list;
+  // A strategy that searches is bounded by the shared budget alone.
+  constexpr int64_t kManyTrials = 1000000;
+  bool ends = strategy.trials < 16;
+  budget.trialsPerTask = options.trials               ? options.trials
+                         : budget.isShared() && !ends ? kManyTrials
+                                                      : strategy.trials;
+  return budget;
 }
 
-std::string fileText(const std::vector<NetworkTask> &tasks,
-                     const std::vector<TuneResult> &results) {
+std::string budgetText(const TuneBudget &budget) {
   std::string text;
-  char line[160];
-  for (size_t i = 0; i < results.size(); ++i) {
-    const TuneResult &r = results[i];
-    std::snprintf(line, sizeof line, " default %.2f us, this %.2f us\n",
-                  r.defaultMicroseconds, r.bestMicroseconds);
-    text += "# " + tasks[i].task.label() + line + r.bestSchedule.text() + '\n';
-  }
+  auto add = [&](const std::string &part) {
+    text += (text.empty() ? "at most " : ", ") + part;
+  };
+  if (budget.totalTrials > 0)
+    add(std::to_string(budget.totalTrials) + " trials");
+  if (budget.seconds > 0)
+    add(std::to_string(int64_t(std::ceil(budget.seconds))) + " s");
+  if (!budget.isShared())
+    add(std::to_string(budget.trialsPerTask) + " trials each");
   return text;
 }
 
-void printResult(const NetworkTask &entry, const TuneResult &r) {
-  std::printf("%-44s %10.2f %10.2f %10.2f %8.3fx %6zu", //
-              entry.task.label().substr(0, 44).c_str(), r.fixedMicroseconds,
-              r.defaultMicroseconds, r.bestMicroseconds,
-              ratio(r.defaultMicroseconds, r.bestMicroseconds),
-              r.trials.size());
-  for (const auto &[name, count] : outcomesOf(r))
-    if (name != "ok")
-      std::printf("  %s %lld", name.c_str(), static_cast<long long>(count));
-  if (r.remembered)
-    std::printf("  %lld from records", static_cast<long long>(r.remembered));
-  std::printf("\n");
-  std::fflush(stdout);
+/// Work of all calls, to begin with what matters.
+double weightOf(const NetworkTask &entry) {
+  double calls = 0;
+  for (int64_t each : entry.calls)
+    calls += double(each);
+  return calls * (entry.task.flops() + 8 * entry.task.bytes());
 }
 
+Result<std::vector<NetworkTask>> heaviestTasks(const Options &options) {
+  TLM_TRY(std::vector<NetworkTask> tasks,
+          networkTasks(options.paths, options.compile));
+  std::stable_sort(tasks.begin(), tasks.end(),
+                   [](const NetworkTask &a, const NetworkTask &b) {
+                     return weightOf(a) > weightOf(b);
+                   });
+  if (options.heaviest > 0 && tasks.size() > size_t(options.heaviest))
+    tasks.resize(size_t(options.heaviest));
+  return tasks;
+}
+
+Result<std::vector<TuneJob>> jobsOf(const std::vector<NetworkTask> &tasks,
+                                    const Options &options,
+                                    const CompileOptions &compile) {
+  std::vector<TuneJob> jobs;
+  for (const NetworkTask &entry : tasks) {
+    double calls = 0;
+    for (int64_t each : entry.calls)
+      calls += double(each);
+    jobs.push_back({entry.task, calls});
+  }
+  for (const std::string &path : options.also) {
+    TLM_TRY(ScheduleFile file, ScheduleFile::read(path));
+    for (TuneJob &job : jobs)
+      if (const Schedule *schedule = file.find(job.task.key())) {
+        TLM_TRY_STATUS(file.check(
+            job.task.key(), Space(job.task, compile.target, compile.schedule)));
+        job.given.push_back(*schedule);
+      }
+  }
+  return jobs;
+}
+
+/// Tells Progress how far the budget is spent.
+class Spending {
+public:
+  Spending(const GlobalOptions &global, const TuneBudget &budget, size_t tasks)
+      : budget(budget), progress(global, totalOf(budget, tasks)) {}
+
+  void afterRound(const NetworkTask &entry, const TaskTuner &tuner) {
+    auto done = int64_t(tuner.result().trials.size());
+    trials += tuner.lastTrials();
+    double first = tuner.result().trials[0].measurement.minMicroseconds;
+    char text[120];
+    std::snprintf(text, sizeof text, "best %.2f us (%.3fx), last %.2f us",
+                  tuner.fastestMicroseconds(),
+                  tuner.fastestMicroseconds() > 0
+                      ? first / tuner.fastestMicroseconds()
+                      : 0,
+                  tuner.lastMicroseconds());
+    std::string task = entry.task.label() + ": " + text;
+    if (budget.totalTrials > 0)
+      progress.update(trials, "trials, " + task);
+    else if (budget.seconds > 0)
+      progress.update(int64_t(seconds()),
+                      "s, " + std::to_string(trials) + " trials, " + task);
+    else
+      progress.update(before + std::min(done, budget.trialsPerTask),
+                      "trials, " + task);
+  }
+  void afterTask() { before += budget.trialsPerTask; }
+
+private:
+  static int64_t totalOf(const TuneBudget &budget, size_t tasks) {
+    if (budget.totalTrials > 0)
+      return budget.totalTrials;
+    if (budget.seconds > 0)
+      return int64_t(std::ceil(budget.seconds));
+    return int64_t(tasks) * budget.trialsPerTask;
+  }
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                         begin)
+        .count();
+  }
+
+  const TuneBudget &budget;
+  std::chrono::steady_clock::time_point begin =
+      std::chrono::steady_clock::now();
+  int64_t trials = 0, before = 0;
+  Progress progress;
+};
+
 Status tune(const Options &options, const GlobalOptions &global) {
-  const StrategyInfo *strategy = strategyNamed(options.strategy);
+  const StrategyInfo &strategy = *strategyNamed(options.strategy);
+  TLM_TRY(TuneBudget budget, budgetOf(options, strategy));
   TLM_TRY(CompileOptions compile, options.compile.options(options.paths[0]));
   if (std::string missing = missingFeature(compile.target); !missing.empty())
     return makeError("what is tuned must run here, and this machine lacks " +
                          missing,
                      {}, ErrorCode::Machine);
-  TLM_TRY(std::vector<NetworkTask> tasks,
-          networkTasks(options.paths, options.compile));
-  auto weight = [](const NetworkTask &entry) {
-    double calls = 0;
-    for (int64_t each : entry.calls)
-      calls += double(each);
-    return calls * (entry.task.flops() + 8 * entry.task.bytes());
-  };
-  std::stable_sort(tasks.begin(), tasks.end(),
-                   [&](const NetworkTask &a, const NetworkTask &b) {
-                     return weight(a) > weight(b);
-                   });
-  if (options.heaviest > 0 && tasks.size() > size_t(options.heaviest))
-    tasks.resize(size_t(options.heaviest));
+  TLM_TRY(std::vector<NetworkTask> tasks, heaviestTasks(options));
+  TLM_TRY(std::vector<TuneJob> jobs, jobsOf(tasks, options, compile));
 
   TuneOptions tuneOptions;
   tuneOptions.target = compile.target;
   tuneOptions.schedule = compile.schedule;
-  tuneOptions.trials = options.trials;
   tuneOptions.seed = options.seed;
   tuneOptions.jobs = compile.jobs ? compile.jobs : usableCpus();
+  tuneOptions.finalists = options.finalists;
+  tuneOptions.finalRounds = options.finalRounds;
   tuneOptions.measure.threads = int(compile.target.threads);
-  std::printf("%zu tasks for %s, %lld threads, %s, at most %lld trials each\n",
-              tasks.size(), compile.target.cpu.c_str(),
+  std::printf("%zu tasks for %s, %lld threads, %s, %s\n", tasks.size(),
+              compile.target.cpu.c_str(),
               static_cast<long long>(compile.target.threads),
-              options.strategy.c_str(), static_cast<long long>(options.trials));
-  std::printf("%-44s %10s %10s %10s %9s %6s\n", "task", "fixed us", "default",
-              "best", "gain", "trials");
-  TLM_TRY(RecordLogOptions logOptions,
-          recordLogOptions(options.records, compile.target, options.strategy,
-                           options.seed, global));
-  std::vector<TuneResult> results;
-  nlohmann::json list = nlohmann::json::array();
+              options.strategy.c_str(), budgetText(budget).c_str());
+  printTuneHeader();
+  const std::atomic<bool> &stop = interruptFlag();
+  std::vector<TuneResult> results(tasks.size());
+  Status written = success();
   {
-    Progress progress(global, int64_t(tasks.size()) * options.trials);
-    for (size_t i = 0; i < tasks.size(); ++i) {
-      int64_t before = int64_t(i) * options.trials;
-      std::optional<RecordLog> log;
-      if (!options.records.empty()) {
-        TLM_TRY(log, RecordLog::open(logOptions, tasks[i].task));
-        tuneOptions.log = &*log;
-      }
-      results.push_back(
-          tuneTask(tasks[i].task, *strategy, tuneOptions, [&](int64_t done) {
-            progress.update(before + std::min(done, options.trials),
-                            "trials, " + tasks[i].task.label());
-          }));
-      if (log)
-        TLM_TRY_STATUS(log->status());
-      list.push_back(taskJson(tasks[i], results.back()));
-      printResult(tasks[i], results.back());
-      // A run that is stopped leaves what it has found.
-      if (!options.output.empty())
-        TLM_TRY_STATUS(
-            writeFileAtomically(options.output, fileText(tasks, results)));
-    }
+    Spending spending(global, budget, tasks.size());
+    TuneEvents events;
+    events.onRound = [&](size_t job, const TaskTuner &tuner) {
+      spending.afterRound(tasks[job], tuner);
+    };
+    events.onResult = [&](size_t job, const TuneResult &result) {
+      spending.afterTask();
+      printTuneRow(job, tasks[job], result);
+      results[job] = result;
+      // A run that is killed leaves what it has found.
+      if (!options.output.empty() && written)
+        written = writeFileAtomically(options.output,
+                                      scheduleFileText(tasks, results));
+    };
+    tuneNetwork(jobs, strategy, tuneOptions, budget, {}, stop, events);
   }
+  TLM_TRY_STATUS(written);
+  nlohmann::json list = nlohmann::json::array();
+  for (size_t i = 0; i < tasks.size(); ++i)
+    list.push_back(tuneJson(tasks[i], results[i]));
   nlohmann::json report = newReport("tune");
   report["strategy"] = options.strategy;
   report["seed"] = options.seed;
   report["threads"] = compile.target.threads;
   report["tasks"] = list;
-  printTotals(options.paths, tasks, results, report);
-  return writeReport(report, global.jsonPath);
+  report["stopped"] = stop.load();
+  report["networks"] = printTuneTotals(options.paths, tasks, results);
+  TLM_TRY_STATUS(writeReport(report, global.jsonPath));
+  if (stop)
+    return makeError("stopped; what was measured until then is printed" +
+                     std::string(options.output.empty() ? "" : " and written"));
+  return success();
 }
 
 } // namespace
@@ -233,22 +234,38 @@ Action addTune(CLI::App &app, const GlobalOptions &global) {
   app.add_option("--strategy", options->strategy, words)
       ->check(CLI::IsMember(names))
       ->capture_default_str();
-  app.add_option("--trials", options->trials, "candidates a task")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
+  app.add_option("--trials", options->trials,
+                 "candidates a task (64; roller 10, transfer 16)")
+      ->check(CLI::Range(1, 1000000));
+  app.add_option("--total-trials", options->totalTrials,
+                 "candidates over all tasks, where they gain most")
+      ->check(CLI::Range(1, 100000000));
+  app.add_option("--time-budget", options->timeBudget,
+                 "end after so long, finals included: 90s; tasks get what they "
+                 "gain most from")
+      ->type_name("TIME");
+  app.add_option("--early-stop", options->earlyStop,
+                 "leave a task after so many candidates without a faster one")
+      ->check(CLI::Range(1, 1000000));
   app.add_option("--heaviest", options->heaviest,
                  "tune only so many tasks, those with most work")
       ->check(CLI::Range(1, 1000000));
+  app.add_option("--also", options->also,
+                 "files of schedules that are measured first, and in the final")
+      ->type_name("FILE");
+  app.add_option("--finalists", options->finalists,
+                 "fastest candidates that are measured again, in turn")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
+  app.add_option("--final-rounds", options->finalRounds,
+                 "times that they are; 0: they are not")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
   app.add_option("--seed", options->seed, "of the search")
       ->capture_default_str();
   app.add_option("-o,--output", options->output,
                  "write the fastest schedules here, for --schedule-from")
       ->type_name("FILE");
-  app.add_option("--records", options->records,
-                 "keep every measurement in this store, and measure nothing "
-                 "that it knows: the same command takes up a run that was "
-                 "stopped")
-      ->type_name("STORE");
   options->compile.add(app);
   return [options, &global] { return tune(*options, global); };
 }
