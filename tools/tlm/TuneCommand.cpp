@@ -27,6 +27,7 @@ struct Options {
   int64_t trials = 0, totalTrials = 0, earlyStop = 0, heaviest = 0;
   int64_t finalists = 4, finalRounds = 5;
   uint64_t seed = 1;
+  bool dryRun = false;
 };
 
 Result<TuneBudget> budgetOf(const Options &options,
@@ -82,6 +83,36 @@ Result<std::vector<NetworkTask>> heaviestTasks(const Options &options) {
   if (options.heaviest > 0 && tasks.size() > size_t(options.heaviest))
     tasks.resize(size_t(options.heaviest));
   return tasks;
+}
+
+/// What would be tuned: calls, work, and how many schedules there are.
+Status printTasks(const std::vector<NetworkTask> &tasks,
+                  const CompileOptions &compile, const GlobalOptions &global) {
+  std::printf("%3s %-40s %5s %10s %10s %10s  %s\n", "id", "task", "calls",
+              "MFLOP", "MB", "schedules", "key");
+  nlohmann::json list = nlohmann::json::array();
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    const Task &task = tasks[i].task;
+    int64_t calls = 0;
+    for (int64_t each : tasks[i].calls)
+      calls += each;
+    double size =
+        Space(task, compile.target, compile.schedule).log10Size(/*samples=*/50);
+    std::printf("%3zu %-40s %5lld %10.2f %10.3f %7s%.1f  %s\n", i,
+                task.label().substr(0, 40).c_str(),
+                static_cast<long long>(calls), task.flops() / 1e6,
+                task.bytes() / 1e6, "10^", size, task.key().c_str());
+    list.push_back({{"key", task.key()},
+                    {"label", task.label()},
+                    {"kind", nameOf(task.kind)},
+                    {"calls", tasks[i].calls},
+                    {"flops", task.flops()},
+                    {"bytes", task.bytes()},
+                    {"log10_size", size}});
+  }
+  nlohmann::json report = newReport("tune");
+  report["tasks"] = list;
+  return writeReport(report, global.jsonPath);
 }
 
 Result<std::vector<TuneJob>> jobsOf(const std::vector<NetworkTask> &tasks,
@@ -166,6 +197,8 @@ Status tune(const Options &options, const GlobalOptions &global) {
                      {}, ErrorCode::Machine);
   TLM_TRY(std::vector<NetworkTask> tasks, heaviestTasks(options));
   TLM_TRY(std::vector<TuneJob> jobs, jobsOf(tasks, options, compile));
+  if (options.dryRun)
+    return printTasks(tasks, compile, global);
 
   TuneOptions tuneOptions;
   tuneOptions.target = compile.target;
@@ -261,6 +294,7 @@ Action addTune(CLI::App &app, const GlobalOptions &global) {
                  "times that they are; 0: they are not")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
+  app.add_flag("--dry-run", options->dryRun, "only list the tasks");
   app.add_option("--seed", options->seed, "of the search")
       ->capture_default_str();
   app.add_option("-o,--output", options->output,

@@ -1,0 +1,391 @@
+#!/usr/bin/env python3
+"""Best time against trials, strategy by strategy, on 20 tasks of ../shared's six networks.
+
+Every strategy of `tlm tune` searches every task with several seeds. All share a store of records,
+so that a candidate that comes up twice is measured once and the curves differ by what was proposed
+alone; `transfer` goes last and knows the records of the other tasks. Then the winners of all
+strategies and seeds of a task are measured again, in turn, beside the default schedule.
+
+A full run takes an hour or two. It may be stopped at any time and goes on where it was: what is
+done stands in the work folder, one file a search. --minutes ends it after so long.
+
+usage: search_curves.py [--work DIR] [--tasks 20] [--trials 64] [--seeds 1 2 3] [--threads 2]
+                        [--strategies NAME ...] [--minutes M] [--report-only] [--docs docs]
+                        [--results FILE ...]
+--docs DIR writes DIR/search_curves.csv and DIR/search_curves.svg, --results the table as markdown.
+Verdict: evolutionary beats random at equal trials, and roller with 10 trials beats random with 10,
+in the geometric mean of the times measured again.
+"""
+import argparse
+import csv
+import json
+import math
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+BIN = pathlib.Path(os.environ.get("TLM_BIN", ROOT / "build/bin"))
+sys.path.insert(0, str(ROOT / "python"))
+from marked_section import write_section  # noqa: E402
+from shared_networks import MODELS, with_zero_weights  # noqa: E402
+
+# Networks, and how many of 20 tasks are theirs.
+SHARES = {"resnet50": 4, "mobilenet_v2": 4, "efficientnet_b0": 3, "bert_base": 3, "gpt2": 3, "llama7b_1layer": 3}
+STRATEGIES = ["random", "evolutionary", "metaschedule", "roller", "transfer"]
+ROLLER_TRIALS = 10
+ROUNDS = 15
+# Trials at which winners are taken, the last one being --trials.
+EARLY = 10
+
+
+def tlm(*arguments):
+    return subprocess.run([str(BIN / "tlm"), *map(str, arguments)], check=True, text=True, stdout=subprocess.PIPE)
+
+
+def write_json(path, value):
+    part = path.with_name(path.name + ".part")
+    part.write_text(json.dumps(value))
+    part.replace(path)
+
+
+def choose_tasks(work, count, threads):
+    """The heaviest tasks of each network, two of a kind at most until every kind had its turn."""
+    chosen_path = work / "tasks.json"
+    if chosen_path.exists():
+        chosen = json.loads(chosen_path.read_text())
+        if len(chosen) >= count:
+            return chosen[:count]
+    per_network = []
+    for name, share in SHARES.items():
+        skeleton = MODELS / f"{name}.onnx"
+        if not skeleton.exists():
+            print(f"{name}: skipped, there is no {skeleton.name}", file=sys.stderr)
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            model = with_zero_weights(skeleton, pathlib.Path(folder))
+            listing = pathlib.Path(folder) / "tasks.json"
+            tlm("tune", model, "--dry-run", "--threads", threads, "--json", listing)
+            tlm("space", "sample", model, "--threads", threads, "--tasks-to", work / "tasks")
+            tasks = [dict(t, network=name) for t in json.loads(listing.read_text())["tasks"]]
+        # With one schedule there is nothing to search.
+        tasks = [t for t in tasks if t["log10_size"] > 1.5]
+        picked, kinds = [], {}
+        for most in (2, share):
+            for task in tasks:
+                if len(picked) < share and task not in picked and kinds.get(task["kind"], 0) < most:
+                    kinds[task["kind"]] = kinds.get(task["kind"], 0) + 1
+                    picked.append(task)
+        per_network.append(picked)
+    # Network by network in turn, so that a prefix is a fair choice, too.
+    chosen, keys = [], set()
+    while any(per_network):
+        for tasks in per_network:
+            if tasks:
+                task = tasks.pop(0)
+                if task["key"] not in keys:
+                    keys.add(task["key"])
+                    chosen.append(task)
+    write_json(chosen_path, chosen)
+    return chosen[:count]
+
+
+class Run:
+    def __init__(self, arguments, tasks):
+        self.arguments, self.tasks = arguments, tasks
+        self.work = arguments.work
+        self.runs, self.finals = self.work / "runs", self.work / "finals"
+        for folder in (self.runs, self.finals):
+            folder.mkdir(parents=True, exist_ok=True)
+        self.begin = time.monotonic()
+
+    def out_of_time(self):
+        minutes = self.arguments.minutes
+        return minutes is not None and time.monotonic() - self.begin > 60 * minutes
+
+    def trials_of(self, strategy):
+        return min(ROLLER_TRIALS, self.arguments.trials) if strategy == "roller" else self.arguments.trials
+
+    def seeds_of(self, strategy):
+        return self.arguments.seeds[:1] if strategy == "roller" else self.arguments.seeds
+
+    def searches(self):
+        """(task, strategy, seed), transfer after all others."""
+        strategies = self.arguments.strategies
+        for later in (False, True):
+            for task in self.tasks:
+                for strategy in strategies:
+                    if (strategy == "transfer") == later:
+                        for seed in self.seeds_of(strategy):
+                            yield task, strategy, seed
+
+    def path_of(self, task, strategy, seed):
+        return self.runs / f"{task['key']}.{strategy}.{seed}.{self.trials_of(strategy)}.json"
+
+    def load(self, task, strategy, seed):
+        path = self.path_of(task, strategy, seed)
+        return json.loads(path.read_text()) if path.exists() else None
+
+    def search(self, task, strategy, seed):
+        path = self.path_of(task, strategy, seed)
+        with tempfile.TemporaryDirectory() as folder:
+            report = pathlib.Path(folder) / "report.json"
+            tlm("tune", self.work / "tasks" / f"{task['key']}.task", "--threads", self.arguments.threads, "--strategy",
+                strategy, "--seed", seed, "--trials", self.trials_of(strategy), "--final-rounds", 0, "--records",
+                self.work / "records.tlm", "--json", report, "-q")
+            write_json(path, json.loads(report.read_text())["tasks"][0]["trials"])
+
+    def best_after(self, trials, count):
+        """(microseconds, schedule) of the fastest of the first `count`."""
+        good = [(t["min_us"], t["schedule"]) for t in trials[:count] if t["outcome"] == "ok"]
+        return min(good) if good else (math.inf, None)
+
+    def winners(self, task):
+        """{schedule: [(strategy, seed, trials)]} of all searches of the task, or None before they are done."""
+        found = {}
+        for strategy in self.arguments.strategies:
+            for seed in self.seeds_of(strategy):
+                trials = self.load(task, strategy, seed)
+                if trials is None:
+                    return None
+                for count in sorted({min(EARLY, self.trials_of(strategy)), self.trials_of(strategy)}):
+                    _, schedule = self.best_after(trials, count)
+                    if schedule:
+                        found.setdefault(schedule, []).append((strategy, seed, count))
+        return found
+
+    def measure_winners(self, task):
+        path = self.finals / f"{task['key']}.json"
+        winners = self.winners(task)
+        if winners is None:
+            return
+        if path.exists() and set(json.loads(path.read_text())) >= set(winners):
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            files = []
+            for number, schedule in enumerate(winners):
+                files.append(folder / f"{number}.schedule")
+                files[-1].write_text(schedule)
+            report = folder / "report.json"
+            tlm("tune", self.work / "tasks" / f"{task['key']}.task", "--threads", self.arguments.threads, "--strategy",
+                "default", "--trials", 2 + len(files), "--also", *files, "--finalists", 0, "--final-rounds", ROUNDS,
+                "--json", report, "-q")
+            result = json.loads(report.read_text())["tasks"][0]
+        times = {f["schedule"]: f["min_us"] for f in result["finalists"]}
+        times["default"] = result["finalists"][0]["min_us"]
+        write_json(path, times)
+
+    def work_on(self):
+        """Whether everything is done."""
+        todo = [s for s in self.searches() if not self.path_of(*s).exists()]
+        for done, (task, strategy, seed) in enumerate(todo):
+            if self.out_of_time():
+                print(f"{len(todo) - done} searches are left; the same command goes on", file=sys.stderr)
+                return False
+            print(f"{done + 1}/{len(todo)} {task['label']} {strategy} {seed}", file=sys.stderr)
+            self.search(task, strategy, seed)
+        for task in self.tasks:
+            if self.out_of_time():
+                print("winners are left; the same command goes on", file=sys.stderr)
+                return False
+            self.measure_winners(task)
+        return True
+
+
+def median(values):
+    values = sorted(values)
+    return values[len(values) // 2]
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def interval(pairs, draws=2000):
+    """The geometric mean of median(a) / median(b) over the pairs, with its 95 % bootstrap interval: tasks, and rounds
+    within them, are drawn again."""
+    generator = random.Random(1)
+
+    def resample(values):
+        return [generator.choice(values) for _ in values]
+
+    def mean(chosen, redraw):
+        return geometric_mean([median(redraw(a)) / median(redraw(b)) for a, b in chosen])
+
+    spread = sorted(mean(resample(pairs), resample) for _ in range(draws))
+    return mean(pairs, list), spread[int(0.025 * draws)], spread[int(0.975 * draws)]
+
+
+def comparison(run, ours, our_count, theirs, their_count):
+    """Their time / our time by the winners measured again, over tasks and seeds."""
+    pairs = []
+    for task in run.tasks:
+        path = run.finals / f"{task['key']}.json"
+        winners = run.winners(task)
+        if not path.exists() or winners is None:
+            continue
+        times = json.loads(path.read_text())
+        by_search = {search: times.get(schedule) for schedule, searches in winners.items() for search in searches}
+        for seed in run.seeds_of(theirs):
+            our_seed = seed if seed in run.seeds_of(ours) else run.seeds_of(ours)[0]
+            a, b = by_search.get((theirs, seed, their_count)), by_search.get((ours, our_seed, our_count))
+            if a and b:
+                pairs.append((a, b))
+    return (interval(pairs), len(pairs)) if pairs else (None, 0)
+
+
+def curves(run):
+    """strategy -> best known time / best time after 1, 2, ... trials, geometric mean over tasks and seeds."""
+    result = {}
+    tasks = [t for t in run.tasks if run.winners(t) is not None]
+    known = {}
+    for task in tasks:
+        known[task["key"]] = min(run.best_after(run.load(task, s, seed), run.trials_of(s))[0]
+                                 for s in run.arguments.strategies for seed in run.seeds_of(s))
+    for strategy in run.arguments.strategies:
+        points = []
+        for count in range(1, run.trials_of(strategy) + 1):
+            shares = [known[t["key"]] / run.best_after(run.load(t, strategy, seed), count)[0]
+                      for t in tasks for seed in run.seeds_of(strategy)]
+            points.append(geometric_mean(shares) if shares else math.nan)
+        result[strategy] = points
+    return result, len(tasks)
+
+
+def write_csv(run, path):
+    """A row where the best time of a search changes, and one at its end."""
+    with open(path, "w", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(["network", "task", "strategy", "seed", "trial", "best_us"])
+        for task in run.tasks:
+            for strategy in run.arguments.strategies:
+                for seed in run.seeds_of(strategy):
+                    trials = run.load(task, strategy, seed)
+                    best = math.inf
+                    for number, trial in enumerate(trials or [], 1):
+                        better = trial["outcome"] == "ok" and trial["min_us"] < best
+                        best = min(best, trial["min_us"]) if trial["outcome"] == "ok" else best
+                        if better or (number == len(trials) and best < math.inf):
+                            rows.writerow([task["network"], task["label"], strategy, seed, number, f"{best:.3f}"])
+
+
+def write_svg(lines, count, path):
+    width, height, left, bottom, top, right = 720, 420, 64, 48, 40, 150
+    colours = ["#777777", "#1f77b4", "#2ca02c", "#d62728", "#9467bd", "#8c564b"]
+    trials = max(map(len, lines.values()))
+    low = math.floor(20 * min(min(points) for points in lines.values())) / 20
+    low = min(low, 0.95)
+
+    def at(trial, share):
+        x = left + (width - left - right) * math.log2(trial) / max(1, math.log2(trials))
+        return f"{x:.1f},{top + (height - top - bottom) * (1 - share) / (1 - low):.1f}"
+
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
+             'font-size="12">', f'<rect width="{width}" height="{height}" fill="white"/>',
+             f'<text x="{left}" y="20" font-size="14">Best known time / best time so far, geometric mean over {count} '
+             'tasks and their seeds</text>']
+    steps = 5
+    for step in range(steps + 1):
+        share = low + (1 - low) * step / steps
+        begin, end = at(1, share).split(","), at(trials, share).split(",")
+        parts.append(f'<line x1="{begin[0]}" y1="{begin[1]}" x2="{end[0]}" y2="{end[1]}" stroke="#dddddd"/>')
+        parts.append(f'<text x="{left - 8}" y="{float(begin[1]) + 4:.1f}" text-anchor="end">{share:.2f}</text>')
+    trial = 1
+    while trial <= trials:
+        x = at(trial, low).split(",")[0]
+        parts.append(f'<text x="{x}" y="{height - bottom + 18}" text-anchor="middle">{trial}</text>')
+        trial *= 2
+    parts.append(f'<text x="{(left + width - right) / 2}" y="{height - 8}" text-anchor="middle">trials</text>')
+    for place, (name, points) in enumerate(lines.items()):
+        colour = colours[place % len(colours)]
+        path_text = " ".join(at(trial, share) for trial, share in enumerate(points, 1))
+        parts.append(f'<polyline points="{path_text}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        y = top + 16 + 20 * place
+        parts.append(f'<line x1="{width - right + 14}" y1="{y - 4}" x2="{width - right + 34}" y2="{y - 4}" '
+                     f'stroke="{colour}" stroke-width="2"/>')
+        parts.append(f'<text x="{width - right + 40}" y="{y}">{name}</text>')
+    parts.append("</svg>")
+    path.write_text("\n".join(parts) + "\n")
+
+
+def report(run):
+    lines, count = curves(run)
+    if count == 0:
+        print("search curves: no task is done -> SKIPPED")
+        return 77
+    rows = ["| strategy | trials | best known / best, by first measurements | time of random / time, measured again |",
+            "|---|---|---|---|"]
+    for strategy in run.arguments.strategies:
+        for trials in sorted({min(EARLY, run.trials_of(strategy)), run.trials_of(strategy)}):
+            against, pairs = (None, 0)
+            if "random" in run.arguments.strategies:
+                against, pairs = comparison(run, strategy, trials, "random", trials)
+            text = f"{against[0]:.3f} ({against[1]:.3f} to {against[2]:.3f})" if against else "-"
+            rows.append(f"| {strategy} | {trials} | {lines[strategy][trials - 1]:.3f} | {text} |")
+    gap, pairs = gap_to_default(run)
+    text = "\n".join([f"{count} tasks, seeds {' '.join(map(str, run.arguments.seeds))}, {run.arguments.threads} threads; "
+                      f"intervals of 95 %. Best known winner / default: {gap:.3f}x in the geometric mean.", "", *rows])
+    print(text)
+    if run.arguments.docs:
+        write_csv(run, run.arguments.docs / "search_curves.csv")
+        write_svg(lines, count, run.arguments.docs / "search_curves.svg")
+    for path in run.arguments.results:
+        write_section(path, "search_curves.py", text + "\n", "## Search strategies\n\n")
+    needed = {"random", "evolutionary", "roller"}
+    if not needed <= set(run.arguments.strategies):
+        print("search curves: a strategy of the verdict is missing -> SKIPPED")
+        return 77
+    trials = run.arguments.trials
+    evolved, pairs = comparison(run, "evolutionary", trials, "random", trials)
+    early = min(EARLY, trials)
+    rolled, _ = comparison(run, "roller", min(ROLLER_TRIALS, trials), "random", early)
+    good = evolved and rolled and evolved[0] > 1 and rolled[0] > 1
+    if not evolved or not rolled:
+        print("search curves: winners are not measured again yet -> SKIPPED")
+        return 77
+    print(f"search curves: {count} tasks, {pairs} searches: evolutionary {evolved[0]:.3f}x of random at {trials} trials, "
+          f"roller {rolled[0]:.3f}x of random at {early} -> {'OK' if good else 'FAILED'}")
+    return 0 if good else 1
+
+
+def gap_to_default(run):
+    gaps = []
+    for task in run.tasks:
+        path = run.finals / f"{task['key']}.json"
+        if path.exists():
+            times = {name: median(values) for name, values in json.loads(path.read_text()).items() if values}
+            gaps.append(times["default"] / min(times.values()))
+    return (geometric_mean(gaps), len(gaps)) if gaps else (math.nan, 0)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/search_curves")
+    parser.add_argument("--tasks", type=int, default=20)
+    parser.add_argument("--trials", type=int, default=64)
+    parser.add_argument("--seeds", type=int, nargs="*", default=[1, 2, 3])
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--strategies", nargs="*", default=STRATEGIES, choices=STRATEGIES)
+    parser.add_argument("--minutes", type=float)
+    parser.add_argument("--report-only", action="store_true")
+    parser.add_argument("--docs", type=pathlib.Path)
+    parser.add_argument("--results", nargs="*", default=[], metavar="FILE")
+    arguments = parser.parse_args()
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    tasks = choose_tasks(arguments.work, arguments.tasks, arguments.threads)
+    if not tasks:
+        print("search curves: no networks there -> SKIPPED")
+        return 77
+    run = Run(arguments, tasks)
+    if not arguments.report_only:
+        run.work_on()
+    return report(run)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
