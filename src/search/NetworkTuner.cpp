@@ -39,14 +39,14 @@ private:
     int64_t left = budget.trialsPerTask - int64_t(tuner.result().trials.size());
     int64_t done = left > 0 ? tuner.round(std::min(left, most)) : 0;
     trials += done;
-    if (done > 0 && events.onRound)
-      events.onRound(job, tuner);
+    if (done > 0 && events.onRound && !events.onRound(job, tuner))
+      ended = true;
     bool idle =
         budget.earlyStop > 0 && tuner.trialsWithoutGain() >= budget.earlyStop;
     return done > 0 && done < left && !idle;
   }
   void finish(size_t job, TaskTuner &tuner) {
-    if (stop)
+    if (isEnded())
       tuner.finishUnmeasured();
     else
       tuner.finish();
@@ -56,6 +56,7 @@ private:
   }
   void inTurn();
   void share();
+  bool isEnded() const { return stop || ended; }
   double seconds() const {
     return std::chrono::duration<double>(Clock::now() - begin).count();
   }
@@ -70,15 +71,16 @@ private:
   std::vector<TuneResult> results;
   CostModel model;
   int64_t trials = 0;
+  bool ended = false;
   Clock::time_point begin = Clock::now();
 };
 
 } // namespace
 
 void Session::inTurn() {
-  for (size_t job = 0; job < jobs.size() && !stop; ++job) {
+  for (size_t job = 0; job < jobs.size() && !isEnded(); ++job) {
     std::unique_ptr<TaskTuner> tuner = makeTuner(job);
-    while (!stop && round(job, *tuner, budget.trialsPerTask))
+    while (!isEnded() && round(job, *tuner, budget.trialsPerTask))
       ;
     finish(job, *tuner);
     const TuneResult &result = results[job];
@@ -114,7 +116,7 @@ void Session::share() {
                ? (kernels * building + runs * 0.5 * measuring) / double(trials)
                : 0.0;
   };
-  while (!stop) {
+  while (!isEnded()) {
     int64_t left = budget.totalTrials > 0 ? budget.totalTrials - trials
                                           : budget.trialsPerTask;
     if (left <= 0 ||

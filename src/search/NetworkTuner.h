@@ -41,15 +41,15 @@ struct TuneBudget {
 };
 
 struct TuneEvents {
-  /// After every round of a task.
-  std::function<void(size_t job, const TaskTuner &)> onRound;
+  /// After every round of a task; false ends the tuning as `stop` does.
+  std::function<bool(size_t job, const TaskTuner &)> onRound;
   /// A task is done; in any order.
   std::function<void(size_t job, const TuneResult &)> onResult;
 };
 
-/// One result a job, without trials where the budget did not reach it. Once
-/// `stop` is true, the round that runs is the last, and results are those of
-/// the trials.
+/// One result a job, without trials where the budget did not reach it. `known`
+/// is of any tasks, this process's or recorded ones. Once `stop` is true, the
+/// round that runs is the last, and results are those of the trials.
 std::vector<TuneResult>
 tuneNetwork(const std::vector<TuneJob> &jobs, const StrategyInfo &strategy,
             const TuneOptions &options, const TuneBudget &budget,

@@ -190,7 +190,7 @@ TEST(NetworkTuner, ATimeEndsIt) {
 TEST(NetworkTuner, StopsWithWhatThereIs) {
   std::atomic<bool> stop{false};
   TuneEvents events;
-  events.onRound = [&](size_t, const TaskTuner &) { stop = true; };
+  events.onRound = [&](size_t, const TaskTuner &) { return stop = true; };
   std::vector<TuneResult> results = tuneNetwork(
       someJobs(), *strategyNamed("random"), quickly(), {}, {}, stop, events);
   EXPECT_EQ(results[0].trials.size(), 2u);

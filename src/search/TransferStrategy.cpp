@@ -7,6 +7,8 @@
 // adapted to this task's space; when they have all been tried, the fastest so
 // far is mutated.
 //
+// What is known of the task itself is no transfer and is left out.
+//
 // What differs: the paper takes all schedules of a class of kernels from a
 // chosen network; here the nearest by the logarithms of the extents come first,
 // whatever network they are from. Its schedules fail where they do not fit;
@@ -38,10 +40,12 @@ public:
       double distance = 0;
       const KnownSchedule *schedule = nullptr;
     };
+    std::string key = input.task.key();
     std::vector<Known> order;
     for (const KnownSchedule &each : input.known)
       if (double distance = taskDistance(input.task, each.task);
-          std::isfinite(distance) && each.microseconds > 0)
+          std::isfinite(distance) && each.microseconds > 0 &&
+          each.schedule.taskKey != key)
         order.push_back({distance, &each});
     // Texts break ties: records stand in no particular order.
     std::sort(order.begin(), order.end(), [](const Known &a, const Known &b) {

@@ -5,6 +5,7 @@
 #include "Progress.h"
 #include "Report.h"
 #include "Statistics.h"
+#include "TuneRecords.h"
 #include "TuneReport.h"
 #include "base/AtomicFile.h"
 #include "search/NetworkTuner.h"
@@ -23,7 +24,7 @@ namespace {
 struct Options {
   std::vector<std::string> paths, also;
   CompileFlags compile;
-  std::string strategy = "evolutionary", output, timeBudget;
+  std::string strategy = "evolutionary", output, records, timeBudget;
   int64_t trials = 0, totalTrials = 0, earlyStop = 0, heaviest = 0;
   int64_t finalists = 4, finalRounds = 5;
   uint64_t seed = 1;
@@ -213,6 +214,19 @@ Status tune(const Options &options, const GlobalOptions &global) {
               static_cast<long long>(compile.target.threads),
               options.strategy.c_str(), budgetText(budget).c_str());
   printTuneHeader();
+  TLM_TRY(RecordLogOptions logOptions,
+          recordLogOptions(options.records, compile.target, options.strategy,
+                           options.seed, global));
+  std::vector<std::unique_ptr<RecordLog>> logs;
+  std::vector<KnownSchedule> known;
+  if (!options.records.empty()) {
+    for (TuneJob &job : jobs) {
+      TLM_TRY(RecordLog log, RecordLog::open(logOptions, job.task));
+      logs.push_back(std::make_unique<RecordLog>(std::move(log)));
+      job.log = logs.back().get();
+    }
+    TLM_TRY(known, knownSchedules(logOptions));
+  }
   const std::atomic<bool> &stop = interruptFlag();
   std::vector<TuneResult> results(tasks.size());
   Status written = success();
@@ -221,6 +235,7 @@ Status tune(const Options &options, const GlobalOptions &global) {
     TuneEvents events;
     events.onRound = [&](size_t job, const TaskTuner &tuner) {
       spending.afterRound(tasks[job], tuner);
+      return logs.empty() || logs[job]->status().ok();
     };
     events.onResult = [&](size_t job, const TuneResult &result) {
       spending.afterTask();
@@ -231,9 +246,12 @@ Status tune(const Options &options, const GlobalOptions &global) {
         written = writeFileAtomically(options.output,
                                       scheduleFileText(tasks, results));
     };
-    tuneNetwork(jobs, strategy, tuneOptions, budget, {}, stop, events);
+    tuneNetwork(jobs, strategy, tuneOptions, budget, std::move(known), stop,
+                events);
   }
   TLM_TRY_STATUS(written);
+  for (const std::unique_ptr<RecordLog> &log : logs)
+    TLM_TRY_STATUS(log->status());
   nlohmann::json list = nlohmann::json::array();
   for (size_t i = 0; i < tasks.size(); ++i)
     list.push_back(tuneJson(tasks[i], results[i]));
@@ -300,6 +318,11 @@ Action addTune(CLI::App &app, const GlobalOptions &global) {
   app.add_option("-o,--output", options->output,
                  "write the fastest schedules here, for --schedule-from")
       ->type_name("FILE");
+  app.add_option("--records", options->records,
+                 "keep every measurement in this store, and measure nothing "
+                 "that it knows: the same command takes up a run that was "
+                 "stopped")
+      ->type_name("STORE");
   options->compile.add(app);
   return [options, &global] { return tune(*options, global); };
 }

@@ -5,6 +5,7 @@
 
 #include "Commands.h"
 #include "search/RecordLog.h"
+#include "search/Strategy.h"
 
 #include <string>
 
@@ -18,6 +19,11 @@ Result<RecordLogOptions> recordLogOptions(const std::string &path,
                                           const std::string &strategy,
                                           uint64_t seed,
                                           const GlobalOptions &global);
+
+/// The fastest recorded schedules of every task on the target, three a task,
+/// by this version of the compiler.
+Result<std::vector<KnownSchedule>>
+knownSchedules(const RecordLogOptions &options);
 
 } // namespace tlm
 

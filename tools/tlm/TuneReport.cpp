@@ -63,6 +63,8 @@ nlohmann::json tuneJson(const NetworkTask &entry, const TuneResult &result) {
           {"fixed_us", result.fixedMicroseconds},
           {"best_us", result.bestMicroseconds},
           {"best_schedule", result.bestSchedule.text()},
+          {"default_schedule", result.defaultSchedule.text()},
+          {"fixed_schedule", result.fixedSchedule.text()},
           {"build_s", result.buildSeconds},
           {"measure_s", result.measureSeconds},
           {"remembered", result.remembered},
