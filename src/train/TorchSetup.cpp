@@ -48,6 +48,24 @@ std::string blasFile() {
   return "unknown";
 }
 
+/// A matrix of small integers, whose products are exact in any order.
+torch::Tensor integers(int64_t rows, int64_t columns, int64_t modulus) {
+  return torch::arange(rows * columns)
+      .remainder(modulus)
+      .view({rows, columns})
+      .to(torch::kFloat32);
+}
+
+/// Plain and with each operand transposed, as gradients have them.
+bool isRight(int64_t rows, int64_t depth, int64_t columns) {
+  torch::Tensor a = integers(rows, depth, 7), b = integers(depth, columns, 5);
+  torch::Tensor at = a.t().contiguous().t(), bt = b.t().contiguous().t();
+  torch::Tensor right = torch::matmul(a.to(torch::kInt64), b.to(torch::kInt64))
+                            .to(torch::kFloat32);
+  return torch::mm(a, b).equal(right) && torch::mm(at, b).equal(right) &&
+         torch::mm(a, bt).equal(right);
+}
+
 } // namespace
 
 void tlm::configureTorch(int threads) {
@@ -57,19 +75,14 @@ void tlm::configureTorch(int threads) {
 
 std::string tlm::blasComplaint() {
   torch::NoGradGuard noGradients;
-  // Integers: exact in any order of summation.
-  torch::Tensor a = torch::arange(kSize * kSize)
-                        .remainder(7)
-                        .view({kSize, kSize})
-                        .to(torch::kFloat32);
-  torch::Tensor b = torch::arange(kSize * kSize)
-                        .remainder(5)
-                        .view({kSize, kSize})
-                        .to(torch::kFloat32);
-  torch::Tensor right = torch::matmul(a.to(torch::kInt64), b.to(torch::kInt64));
-  if (!torch::mm(a, b).to(torch::kInt64).equal(right))
-    return "the BLAS library (" + blasFile() +
-           ") computes wrong products on this CPU; hint: OPENBLAS_CORETYPE";
+  for (int64_t rows : {1, 7, 75, 256, 391})
+    for (int64_t depth : {13, 32, 192, 256})
+      for (int64_t columns : {10, 75, 256, 577})
+        if (!isRight(rows, depth, columns))
+          return "the BLAS library (" + blasFile() +
+                 ") computes wrong products on this CPU; hint: "
+                 "OPENBLAS_CORETYPE";
+  torch::Tensor a = integers(kSize, kSize, 7), b = integers(kSize, kSize, 5);
   double share = ownSeconds() / bestSeconds([&] { torch::mm(a, b); });
   if (share < kMinShare)
     return "the BLAS library (" + blasFile() + ") has " +
