@@ -31,23 +31,24 @@ bool isOfAdapter(const std::string &name) {
   return name.find(".lora_") != std::string::npos;
 }
 
-/// Attention of one group; mixed: (rows, 3C), result: (rows, C).
-Tensor attendGroup(const Tensor &mixed, const PackedGroup &group,
-                   int64_t heads) {
-  int64_t width = mixed.size(1) / 3, d = width / heads;
+/// Attention of one group. Rows of its prompt and of its branches, (rows, 3C);
+/// the result is (rows, C) for both together.
+Tensor attendGroup(const Tensor &promptMixed, const Tensor &branchMixed,
+                   const PackedGroup &group, int64_t heads) {
+  int64_t width = promptMixed.size(1) / 3, d = width / heads;
   int64_t p = group.prompt, b = group.branches, l = group.length;
+  torch::ScalarType type = promptMixed.scalar_type();
   double scale = 1 / std::sqrt(double(d));
-  // Of rows [begin, begin + count): query, key, value, (heads, count, d).
-  auto split = [&](int64_t begin, int64_t count) {
-    return mixed.narrow(0, begin, count)
-        .view({count, 3, heads, d})
+  // Query, key and value, (heads, rows, d).
+  auto split = [&](const Tensor &mixed) {
+    return mixed.view({mixed.size(0), 3, heads, d})
         .permute({1, 2, 0, 3})
         .unbind(0);
   };
-  auto prompt = split(0, p), branch = split(p, b * l);
+  auto prompt = split(promptMixed), branch = split(branchMixed);
   Tensor promptScores =
       torch::matmul(prompt[0] * scale, prompt[1].transpose(1, 2)) +
-      laterPositions(p, mixed.scalar_type());
+      laterPositions(p, type);
   Tensor promptOut = torch::matmul(promptScores.softmax(-1), prompt[2]);
 
   // A branch sees the whole prompt and its own past.
@@ -58,14 +59,15 @@ Tensor attendGroup(const Tensor &mixed, const PackedGroup &group,
   Tensor toPrompt = torch::matmul(query, prompt[1].transpose(1, 2));
   Tensor toOwn =
       torch::matmul(perBranch(query), perBranch(branch[1]).transpose(1, 2)) +
-      laterPositions(l, mixed.scalar_type());
-  Tensor weights =
-      torch::cat({toPrompt, toOwn.view({heads, b * l, l})}, -1).softmax(-1);
-  Tensor ownOut =
-      torch::matmul(weights.narrow(-1, p, l).reshape({heads * b, l, l}),
-                    perBranch(branch[2]));
-  Tensor branchOut = torch::matmul(weights.narrow(-1, 0, p), prompt[2]) +
-                     ownOut.view({heads, b * l, d});
+      laterPositions(l, type);
+  std::vector<Tensor> weights =
+      torch::cat({toPrompt, toOwn.view({heads, b * l, l})}, -1)
+          .softmax(-1)
+          .split_with_sizes({p, l}, -1);
+  Tensor ownOut = torch::matmul(weights[1].reshape({heads * b, l, l}),
+                                perBranch(branch[2]));
+  Tensor branchOut =
+      torch::matmul(weights[0], prompt[2]) + ownOut.view({heads, b * l, d});
   return torch::cat({promptOut, branchOut}, 1)
       .transpose(0, 1)
       .reshape({p + b * l, width});
@@ -100,15 +102,19 @@ struct TorchModel::State {
   Tensor forward(const PackedBatch &batch) const {
     Tensor x = torch::embedding(at("wte.weight"), indices(batch.tokens)) +
                torch::embedding(at("wpe.weight"), indices(batch.positions));
+    std::vector<int64_t> sizes;
+    for (const PackedGroup &group : batch.groups) {
+      sizes.push_back(group.prompt);
+      sizes.push_back(group.branches * group.length);
+    }
     for (int64_t i = 0; i < shape.layers; ++i) {
       std::string layer = "h." + std::to_string(i);
       Tensor mixed = linear(norm(x, layer + ".ln_1"), layer + ".attn.c_attn");
-      std::vector<Tensor> parts;
-      for (const PackedGroup &group : batch.groups)
-        parts.push_back(attendGroup(
-            mixed.narrow(0, group.begin,
-                         group.prompt + group.branches * group.length),
-            group, shape.heads));
+      // Split once: the gradient of a slice alone is as large as the whole.
+      std::vector<Tensor> pieces = mixed.split_with_sizes(sizes, 0), parts;
+      for (size_t g = 0; g < batch.groups.size(); ++g)
+        parts.push_back(attendGroup(pieces[2 * g], pieces[2 * g + 1],
+                                    batch.groups[g], shape.heads));
       x = x + linear(torch::cat(parts, 0), layer + ".attn.c_proj");
       Tensor inner = torch::gelu(
           linear(norm(x, layer + ".ln_2"), layer + ".mlp.c_fc"), "tanh");
