@@ -18,6 +18,7 @@ TEST(Vocabulary, NumbersOfWordsAreLocked) {
   constexpr Row kRows[] = {
       {1621, "c3760a42a4daf9eb"},
       {1762, "a72bf9c9263f34a5"}, // cache_tile
+      {1764, "756af25e70cfa0ab"}, // winograd_tile
   };
   for (Row row : kRows) {
     ASSERT_GE(vocabulary.size(), row.count);

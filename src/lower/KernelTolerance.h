@@ -11,7 +11,8 @@
 //   attention over n keys  n ULP and 2e-5 of the largest value: softmax's
 //                          error times the values
 //   Winograd F(4x4,3x3)    1e-5 of the accumulator's largest magnitude, times
-//                          max(1, K/4608), K = products of a sum
+//                          max(1, K/4608), K = products of a sum; none of
+//                          F(2x2,3x3), whose fractions are quarters
 //   exp                    relative 3e-7 + 1.3e-7 |x|
 //   sigmoid, swish         3e-7 absolute, and 2 ULP
 //   tanh, erf              5e-7 absolute

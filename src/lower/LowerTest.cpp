@@ -44,11 +44,9 @@ float largestDifference(const Task &task, const AlignedFloats &a,
   return largest;
 }
 
-void expectEqual(const Task &task, float tolerance, int threads = 2) {
+void expectEqual(const Task &task, float tolerance, const Schedule &schedule,
+                 const Target &target) {
   ASSERT_EQ(task.verify(), "");
-  Target target = hostTarget();
-  target.threads = threads;
-  Schedule schedule = defaultSchedule(task, target);
   auto fast = KernelCase::make(task, schedule, target);
   ASSERT_TRUE(fast) << fast.error().message << "\n"
                     << task.text() << schedule.text();
@@ -58,6 +56,12 @@ void expectEqual(const Task &task, float tolerance, int threads = 2) {
   plain->run();
   EXPECT_LE(largestDifference(task, fast->output(), plain->output()), tolerance)
       << task.text() << schedule.text();
+}
+
+void expectEqual(const Task &task, float tolerance, int threads = 2) {
+  Target target = hostTarget();
+  target.threads = threads;
+  expectEqual(task, tolerance, defaultSchedule(task, target), target);
 }
 
 } // namespace
@@ -132,6 +136,32 @@ TEST(Lower, Winograd) {
       ConvCase{.n = 2, .c = 128, .f = 128, .h = 28, .w = 28, .k = 3, .pad = 1}
           .task(),
       0.05f);
+}
+
+TEST(Lower, WinogradOfSmallTilesIsExactOnIntegers) {
+  Target target = hostTarget();
+  target.threads = 2;
+  for (const Task &task :
+       {ConvCase{.c = 64, .f = 96, .h = 14, .w = 14, .k = 3, .pad = 1}
+            .residual()
+            .relu()
+            .task(),
+        ConvCase{
+            .n = 2, .c = 32, .f = 32, .h = 7, .w = 9, .k = 3, .outBorder = 1}
+            .task(),
+        ConvCase{.c = 16, .f = 32, .h = 3, .w = 2, .k = 3, .pad = 1}.task()})
+    for (Algorithm algorithm :
+         {Algorithm::WinogradBlocked, Algorithm::WinogradStaged}) {
+      Space space(task, target);
+      ASSERT_TRUE(space.offers(algorithm)) << task.text();
+      Schedule wish;
+      wish.set(Decision::Algorithm, "", int64_t(algorithm));
+      wish.set(Decision::WinogradTile, "", int64_t(WinogradTile::F2x2));
+      expectEqual(task, 0, space.write([&](const DecisionPoint &point) {
+        return wish.get(point.decision, point.subject, point.choices.back());
+      }),
+                  target);
+    }
 }
 
 TEST(Lower, Depthwise) {

@@ -1,9 +1,11 @@
-//===- WinogradTemplate.cpp - F(4x4,3x3) ----------------------------------===//
+//===- WinogradTemplate.cpp - F(2x2,3x3) and F(4x4,3x3) -------------------===//
 //
 // Lavin and Gray 2015 (arXiv:1509.09308): a 6x6 input tile becomes 36 values
 // B^T d B, products with the 36 transformed filter values are 36 matmuls over
 // channels, and A^T m A gives a 4x4 output tile: 4x fewer multiplications than
-// the direct form. Error: about 1e-5 of the output's maximum.
+// the direct form. Error: about 1e-5 of the output's maximum. F(2x2,3x3) has
+// 16 values for 2x2 outputs, 2.25x fewer multiplications, and halves are its
+// only fractions: error about 1e-6.
 //
 //   V[36][tiles][C] -> M[36][tiles][F] = V[x] * U[x]   -> output
 //
@@ -11,9 +13,9 @@
 // worker's L2. Staged: three stages over the whole image, for images with few
 // tiles and many channels, where the filters are the large operand.
 //
-// An extent that is no multiple of 4 is covered by a last tile that overlaps
-// its neighbour: it starts at extent - 4. Overlapping tiles are in one chunk
-// and written in a fixed order, so results do not depend on threads.
+// An extent that is no multiple of the tile's is covered by a last tile that
+// overlaps its neighbour: it ends with the image. Overlapping tiles are in one
+// chunk and written in a fixed order, so results do not depend on threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,16 +25,19 @@
 #include "lower/Script.h"
 #include "lower/Text.h"
 
-#include <array>
+#include <vector>
 
 using namespace tlm;
 
 namespace {
 
-using Row = std::array<std::string, 6>;
+using Row = std::vector<std::string>;
 
 // B^T applied to one column of the input tile.
 Row inputTransform(PointEmitter &e, const Row &d) {
+  if (d.size() == 4)
+    return {e.sub(d[0], d[2]), e.add(d[1], d[2]), e.sub(d[2], d[1]),
+            e.sub(d[1], d[3])};
   std::string four = e.constant(4), five = e.constant(5), two = e.constant(2);
   std::string x = e.sub(d[3], e.mul(four, d[1]));
   std::string y = e.sub(d[4], e.mul(four, d[2]));
@@ -47,12 +52,35 @@ Row inputTransform(PointEmitter &e, const Row &d) {
 }
 
 // A^T applied to one column of products.
-std::array<std::string, 4> outputTransform(PointEmitter &e, const Row &m) {
+Row outputTransform(PointEmitter &e, const Row &m) {
+  if (m.size() == 4)
+    return {e.add(e.add(m[0], m[1]), m[2]), e.sub(e.sub(m[1], m[2]), m[3])};
   std::string p = e.add(m[1], m[2]), q = e.sub(m[1], m[2]);
   std::string r = e.add(m[3], m[4]), t = e.sub(m[3], m[4]);
   return {e.add(e.add(m[0], p), r), e.add(q, e.mul(e.constant(2), t)),
           e.add(p, e.mul(e.constant(4), r)),
           e.add(e.add(q, e.mul(e.constant(8), t)), m[5])};
+}
+
+// Both sides of a square of `rows`: `transform` of its columns, then of the
+// rows of what that gave.
+std::vector<Row> bothSides(PointEmitter &e, const std::vector<Row> &rows,
+                           Row (*transform)(PointEmitter &, const Row &)) {
+  std::vector<Row> half;
+  for (size_t j = 0; j < rows.size(); ++j) {
+    Row column;
+    for (const Row &row : rows)
+      column.push_back(row[j]);
+    half.push_back(transform(e, column));
+  }
+  std::vector<Row> result;
+  for (size_t a = 0; a < half[0].size(); ++a) {
+    Row row;
+    for (const Row &column : half)
+      row.push_back(column[a]);
+    result.push_back(transform(e, row));
+  }
+  return result;
 }
 
 class WinogradBuilder {
@@ -82,6 +110,7 @@ private:
   int64_t lanes;
   const BufferType &in, &out;
   Payload payload;
+  int64_t outputs = 4, points = 6; ///< rows and columns of a tile
   int64_t images = 1, height = 0, width = 0, channels = 0;
   int64_t tileRowCount = 0, tileColumnCount = 0;
   int64_t row = 2, panels = 1, tileM = 7;
@@ -108,15 +137,18 @@ Status WinogradBuilder::analyse() {
   height = out.dims[2];
   width = out.dims[3];
   channels = in.dims[1];
-  if (height < 4 || width < 4)
+  outputs = tileOutputs(WinogradTile(
+      schedule.get(Decision::WinogradTile, "", int64_t(WinogradTile::F4x4))));
+  points = outputs + 2;
+  if (height < outputs || width < outputs)
     return makeError("winograd: the image is smaller than a tile");
   for (const Operand &operand : task.operands)
     if (operand.role == Role::Extra &&
         !(operand.type.layout == Layout::Nhwc && operand.type.dims == out.dims))
       return makeError("winograd: an epilogue operand is not shaped as the "
                        "output");
-  tileRowCount = (height + 3) / 4;
-  tileColumnCount = (width + 3) / 4;
+  tileRowCount = (height + outputs - 1) / outputs;
+  tileColumnCount = (width + outputs - 1) / outputs;
   filters = out.channelStride;
   row = schedule.get(Decision::RegisterRow, "f", 2);
   if (filters / lanes % row)
@@ -126,10 +158,11 @@ Status WinogradBuilder::analyse() {
 
   payload.packings.resize(task.operands.size());
   Packing packing;
-  packing.transform = WeightTransform::Winograd4x4_3x3;
+  packing.transform = outputs == 4 ? WeightTransform::Winograd4x4_3x3
+                                   : WeightTransform::Winograd2x2_3x3;
   packing.sourceDims = weight.type.dims;
-  packing.dims = {{2, 6, 1},
-                  {3, 6, 1},
+  packing.dims = {{2, points, 1},
+                  {3, points, 1},
                   {0, panels, row * lanes},
                   {1, channels, 1},
                   {0, row * lanes, 1}};
@@ -150,11 +183,11 @@ Status WinogradBuilder::analyse() {
 
 std::string WinogradBuilder::tileStart(LoopNest &nest, const std::string &tile,
                                        int64_t extent) {
-  if (extent % 4 == 0)
-    return nest.affine("d0 * 4", {tile});
+  if (extent % outputs == 0)
+    return nest.affine(cat("d0 * ", outputs), {tile});
   std::string name = nest.fresh("start");
-  nest.raw(cat("    ", name, " = affine.min affine_map<(d0) -> (d0 * 4, ",
-               extent - 4, ")>(", tile, ")\n"));
+  nest.raw(cat("    ", name, " = affine.min affine_map<(d0) -> (d0 * ", outputs,
+               ", ", extent - outputs, ")>(", tile, ")\n"));
   return name;
 }
 
@@ -177,27 +210,22 @@ void WinogradBuilder::inputLoops(LoopNest &nest, PointEmitter &e,
                  {{image, s[0]}, {top, s[2]}, {left, s[3]}, {c, 1}});
   // Loads and arithmetic are both text of this nest: the emitter's values are
   // appended after each of its uses.
-  std::array<Row, 6> d, columns, values;
-  for (size_t i = 0; i < 6; ++i)
-    for (size_t j = 0; j < 6; ++j)
+  auto side = size_t(points);
+  std::vector<Row> d(side, Row(side));
+  for (size_t i = 0; i < side; ++i)
+    for (size_t j = 0; j < side; ++j)
       d[i][j] = nest.load(
           source,
           nest.index(int64_t(i) * s[2] + int64_t(j) * s[3], {{corner, 1}}),
           lanes);
-  for (size_t j = 0; j < 6; ++j)
-    columns[j] = inputTransform(
-        e, {d[0][j], d[1][j], d[2][j], d[3][j], d[4][j], d[5][j]});
-  for (size_t a = 0; a < 6; ++a)
-    values[a] =
-        inputTransform(e, {columns[0][a], columns[1][a], columns[2][a],
-                           columns[3][a], columns[4][a], columns[5][a]});
+  std::vector<Row> values = bothSides(e, d, inputTransform);
   nest.raw(e.body());
   e.clearBody();
   std::string target = nest.index(
       0, {{firstTile, in.channelStride}, {t, in.channelStride}, {c, 1}});
-  for (size_t x = 0; x < 36; ++x)
+  for (size_t x = 0; x < side * side; ++x)
     nest.store(
-        values[x / 6][x % 6], v,
+        values[x / side][x % side], v,
         nest.index(int64_t(x) * paddedTiles * in.channelStride, {{target, 1}}),
         lanes);
   nest.close();
@@ -217,24 +245,19 @@ void WinogradBuilder::outputLoops(LoopNest &nest, PointEmitter &e,
   std::string left = tileStart(nest, t, width);
   std::string fv = nest.open("f", 0, vectors * lanes, lanes);
   std::string f = nest.index(0, {{firstFilter, 1}, {fv, 1}});
-  int64_t base = 36 * paddedTiles * in.channelStride; // M lies behind V
+  // M lies behind V.
+  int64_t base = points * points * paddedTiles * in.channelStride;
   std::string tile =
       nest.index(base, {{firstTile, filters}, {t, filters}, {f, 1}});
-  std::array<Row, 6> p;
-  for (size_t x = 0; x < 36; ++x)
-    p[x / 6][x % 6] = nest.load(
+  auto side = size_t(points);
+  std::vector<Row> p(side, Row(side));
+  for (size_t x = 0; x < side * side; ++x)
+    p[x / side][x % side] = nest.load(
         m, nest.index(int64_t(x) * paddedTiles * filters, {{tile, 1}}), lanes);
   std::string bias;
   if (int b = task.indexOf(Role::Bias); b >= 0)
     bias = nest.load({argumentName(b), filters}, f, lanes);
-  std::array<std::array<std::string, 4>, 6> columns;
-  for (size_t j = 0; j < 6; ++j)
-    columns[j] = outputTransform(
-        e, {p[0][j], p[1][j], p[2][j], p[3][j], p[4][j], p[5][j]});
-  std::array<std::array<std::string, 4>, 4> y;
-  for (size_t a = 0; a < 4; ++a)
-    y[a] = outputTransform(e, {columns[0][a], columns[1][a], columns[2][a],
-                               columns[3][a], columns[4][a], columns[5][a]});
+  std::vector<Row> y = bothSides(e, p, outputTransform);
   nest.raw(e.body());
   e.clearBody();
 
@@ -248,8 +271,8 @@ void WinogradBuilder::outputLoops(LoopNest &nest, PointEmitter &e,
   for (size_t i = 0; i < task.operands.size(); ++i)
     if (task.operands[i].role == Role::Extra)
       corners[i] = corner(task.operands[i].type);
-  for (size_t a = 0; a < 4; ++a)
-    for (size_t b = 0; b < 4; ++b) {
+  for (size_t a = 0; a < y.size(); ++a)
+    for (size_t b = 0; b < y.size(); ++b) {
       std::vector<std::string> extras(task.operands.size());
       for (size_t i = 0; i < task.operands.size(); ++i)
         if (!corners[i].empty()) {
@@ -280,7 +303,7 @@ std::string WinogradBuilder::contraction(Script &script,
                                          const LoopNest::Array &buffer,
                                          int64_t matrices, bool byChunk) {
   int64_t vMatrix = paddedTiles * in.channelStride;
-  int64_t uMatrix = weightFloats / 36;
+  int64_t uMatrix = weightFloats / (points * points);
   int64_t mMatrix = paddedTiles * filters;
   auto at = [&](int64_t base, int64_t matrix) {
     return byChunk ? cat(base, " + d0 * ", matrices * matrix) : cat(base);
@@ -292,7 +315,8 @@ std::string WinogradBuilder::contraction(Script &script,
       view("U", argumentName(task.indexOf(Role::Weight)), weightFloats,
            at(0, uMatrix), {matrices, panels, channels, row, lanes},
            {uMatrix, channels * row * lanes, row * lanes, lanes, 1}, false);
-  ViewText m = view("M", buffer.name, buffer.floats, at(36 * vMatrix, mMatrix),
+  ViewText m = view("M", buffer.name, buffer.floats,
+                    at(points * points * vMatrix, mMatrix),
                     {matrices, paddedTiles, panels, row, lanes},
                     {mMatrix, filters, row * lanes, lanes, 1}, true);
   std::string text = v.ops + u.ops + m.ops;
@@ -306,13 +330,16 @@ Result<Payload> WinogradBuilder::build() {
   bool staged = schedule.get(Decision::Algorithm, "", 0) ==
                 int64_t(Algorithm::WinogradStaged);
   auto round = [&](int64_t n) { return (n + tileM - 1) / tileM * tileM; };
-  auto floats = [&] { return 36 * paddedTiles * (in.channelStride + filters); };
+  int64_t products = points * points;
+  auto floats = [&] {
+    return products * paddedTiles * (in.channelStride + filters);
+  };
 
   if (!staged) {
     int64_t rows = schedule.get(Decision::TileRows, "", 1);
     if (tileRowCount % rows)
       return makeError("tile_rows does not divide the rows of tiles");
-    if (height % 4 && rows == 1 && tileRowCount > 1)
+    if (height % outputs && rows == 1 && tileRowCount > 1)
       return makeError("winograd: overlapping tile rows in two chunks");
     tiles = rows * tileColumnCount;
     paddedTiles = round(tiles);
@@ -322,7 +349,7 @@ Result<Payload> WinogradBuilder::build() {
     stage.name = "s0";
     int64_t blocks = tileRowCount / rows;
     stage.chunks = images * blocks;
-    stage.rowBlocks = images == 1 && height % 4 == 0 ? blocks : 1;
+    stage.rowBlocks = images == 1 && height % outputs == 0 ? blocks : 1;
     PointEmitter e(lanes, "e"), o(lanes, "o");
     LoopNest before("b"), after("a");
     auto prologue = [&](LoopNest &nest, std::string &image,
@@ -338,7 +365,7 @@ Result<Payload> WinogradBuilder::build() {
     inputLoops(before, e, image, tileRow, first, buffer);
     before.close();
     Script script("s0");
-    std::string middle = contraction(script, buffer, 36, false);
+    std::string middle = contraction(script, buffer, products, false);
     prologue(after, image, tileRow, first);
     outputLoops(after, o, image, tileRow, first, buffer, filters / lanes,
                 after.index(0, {}));
@@ -373,9 +400,9 @@ Result<Payload> WinogradBuilder::build() {
     Stage stage;
     stage.name = "s1";
     int64_t matrices = schedule.get(Decision::ParallelTile, "x", 1);
-    if (36 % matrices)
-      return makeError("parallel_tile x does not divide 36");
-    stage.chunks = 36 / matrices;
+    if (products % matrices)
+      return makeError("parallel_tile x does not divide the products");
+    stage.chunks = products / matrices;
     Script script("s1");
     stage.body = contraction(script, buffer, matrices, true);
     stage.streamed = streamed;

@@ -364,7 +364,8 @@ static bool scheduleWinograd(const Task &task, const Target &target,
   const BufferType &out = task.output().type;
   int64_t lanes = target.vectorFloats();
   int64_t tileRows = (out.dims[2] + 3) / 4, tileColumns = (out.dims[3] + 3) / 4;
-  if (out.dims[0] * tileRows * tileColumns < 16 || in.dims[1] < 32 ||
+  if (std::min(out.dims[2], out.dims[3]) < 4 ||
+      out.dims[0] * tileRows * tileColumns < 16 || in.dims[1] < 32 ||
       out.dims[1] < 32)
     return false;
   int64_t vectors = out.channelStride / lanes;
@@ -389,6 +390,7 @@ static bool scheduleWinograd(const Task &task, const Target &target,
   schedule.set(
       Decision::Algorithm, "",
       int64_t(staged ? Algorithm::WinogradStaged : Algorithm::WinogradBlocked));
+  schedule.set(Decision::WinogradTile, "", int64_t(WinogradTile::F4x4));
   schedule.set(Decision::RegisterRow, "f", row);
   schedule.set(Decision::RegisterTile, "w", width);
   schedule.set(Decision::ParallelTile, "x", 1);

@@ -22,6 +22,8 @@ std::string Packing::text() const {
   std::string text;
   if (transform == WeightTransform::Winograd4x4_3x3)
     text = "winograd4x4_3x3 ";
+  if (transform == WeightTransform::Winograd2x2_3x3)
+    text = "winograd2x2_3x3 ";
   if (transform == WeightTransform::BlockDiagonal)
     text = "block_diagonal " + std::to_string(blocks) + " of " +
            std::to_string(blockFilters) + ' ';
@@ -238,6 +240,8 @@ static void packWinograd(const Packing &packing, const float *source,
   const std::vector<int64_t> &from = packing.sourceDims;
   TLM_CHECK(from.size() == 4 && from[2] == 3 && from[3] == 3) << packing.text();
   std::vector<PackDim> dims = packing.dims;
+  int64_t points =
+      packing.transform == WeightTransform::Winograd4x4_3x3 ? 6 : 4;
   int64_t step = from[0], pieces = 1, reach = 1;
   for (size_t i = 1; i < dims.size(); ++i)
     if (dims[i].axis == 0)
@@ -249,7 +253,7 @@ static void packWinograd(const Packing &packing, const float *source,
   }
   int64_t pieceElements = packing.elementCount() / pieces;
   std::vector<float> transformed(
-      size_t(std::min(step, from[0]) * from[1] * 36));
+      size_t(std::min(step, from[0]) * from[1] * points * points));
   for (int64_t piece = 0; piece < pieces; ++piece) {
     float *dst = destination + piece * pieceElements;
     int64_t filters = std::min(step, from[0] - piece * step);
@@ -258,8 +262,9 @@ static void packWinograd(const Packing &packing, const float *source,
       continue;
     }
     transformWinogradFilters(source + piece * step * from[1] * 9,
-                             filters * from[1], transformed.data());
-    packUntransformed({filters, from[1], 6, 6}, dims, transformed.data(), dst);
+                             filters * from[1], points - 2, transformed.data());
+    packUntransformed({filters, from[1], points, points}, dims,
+                      transformed.data(), dst);
   }
 }
 
@@ -289,6 +294,7 @@ void pack(const Packing &packing, const float *source, float *destination) {
     return packUntransformed(packing.sourceDims, packing.dims, source,
                              destination);
   case WeightTransform::Winograd4x4_3x3:
+  case WeightTransform::Winograd2x2_3x3:
     return packWinograd(packing, source, destination);
   case WeightTransform::BlockDiagonal:
     return packBlockDiagonal(packing, source, destination);

@@ -11,8 +11,8 @@
 // and zero where any x_axis is outside the source. So padding F = 24 to 32 in
 // panels of 16 is {axis 0, extent 2, scale 16}, ..., {axis 0, extent 16,
 // scale 1}. The Winograd transform, if any, is applied to the source first: it
-// turns [F,C,3,3] into [F,C,6,6] (G w G^T, see Winograd.h), computed in double;
-// the dims' axes are those of [F,C,6,6] then.
+// turns [F,C,3,3] into [F,C,6,6] or [F,C,4,4] (G w G^T, see Winograd.h),
+// computed in double; the dims' axes are those of [F,C,6,6] then.
 //
 // BlockDiagonal turns [F,C,...] into [F,blocks*C,...]: filter f keeps its
 // channels in block (f / blockFilters) mod blocks and is zero in the others.
@@ -43,6 +43,7 @@ enum class WeightTransform : int32_t {
   None = 0,
   Winograd4x4_3x3 = 1, ///< F(4x4,3x3), Lavin and Gray 2015 (arXiv:1509.09308)
   BlockDiagonal = 2,   ///< joins neighbouring groups of a convolution
+  Winograd2x2_3x3 = 3, ///< F(2x2,3x3), as above
 };
 
 struct Packing {

@@ -79,51 +79,74 @@ TEST(Packing, RandomPackingsAgreeWithTheDefinition) {
 }
 
 /// G w G^T as it is written down.
-static std::vector<double> transformByDefinition(const float *w) {
-  constexpr double g[6][3] = {{1. / 4, 0, 0},
-                              {-1. / 6, -1. / 6, -1. / 6},
-                              {-1. / 6, 1. / 6, -1. / 6},
-                              {1. / 24, 1. / 12, 1. / 6},
-                              {1. / 24, -1. / 12, 1. / 6},
-                              {0, 0, 1}};
-  std::vector<double> u(36, 0);
-  for (int i = 0; i < 6; ++i)
-    for (int j = 0; j < 6; ++j)
-      for (int k = 0; k < 3; ++k)
-        for (int l = 0; l < 3; ++l)
-          u[size_t(i * 6 + j)] += g[i][k] * w[k * 3 + l] * g[j][l];
+static std::vector<double> transformByDefinition(const float *w,
+                                                 size_t outputs) {
+  const std::vector<std::array<double, 3>> two = {{1, 0, 0},
+                                                  {1. / 2, 1. / 2, 1. / 2},
+                                                  {1. / 2, -1. / 2, 1. / 2},
+                                                  {0, 0, 1}};
+  const std::vector<std::array<double, 3>> four = {{1. / 4, 0, 0},
+                                                   {-1. / 6, -1. / 6, -1. / 6},
+                                                   {-1. / 6, 1. / 6, -1. / 6},
+                                                   {1. / 24, 1. / 12, 1. / 6},
+                                                   {1. / 24, -1. / 12, 1. / 6},
+                                                   {0, 0, 1}};
+  const auto &g = outputs == 2 ? two : four;
+  std::vector<double> u;
+  for (size_t i = 0; i < g.size(); ++i)
+    for (size_t j = 0; j < g.size(); ++j) {
+      double sum = 0;
+      for (size_t k = 0; k < 3; ++k)
+        for (size_t l = 0; l < 3; ++l)
+          sum += g[i][k] * w[k * 3 + l] * g[j][l];
+      u.push_back(sum);
+    }
   return u;
 }
 
 TEST(Packing, WinogradTransform) {
-  std::mt19937 random(3);
-  std::normal_distribution<float> normal;
-  std::vector<float> filters(20 * 9), transformed(20 * 36);
-  for (float &value : filters)
-    value = normal(random);
-  transformWinogradFilters(filters.data(), 20, transformed.data());
-  for (size_t i = 0; i < 20; ++i) {
-    std::vector<double> expected = transformByDefinition(&filters[i * 9]);
-    for (size_t j = 0; j < 36; ++j)
-      EXPECT_NEAR(transformed[i * 36 + j], expected[j], 5e-7);
+  for (size_t outputs : {2, 4}) {
+    size_t values = (outputs + 2) * (outputs + 2);
+    std::mt19937 random(3);
+    std::normal_distribution<float> normal;
+    std::vector<float> filters(20 * 9), transformed(20 * values);
+    for (float &value : filters)
+      value = normal(random);
+    transformWinogradFilters(filters.data(), 20, int64_t(outputs),
+                             transformed.data());
+    for (size_t i = 0; i < 20; ++i) {
+      std::vector<double> expected =
+          transformByDefinition(&filters[i * 9], outputs);
+      for (size_t j = 0; j < values; ++j)
+        EXPECT_NEAR(transformed[i * values + j], expected[j], 5e-7);
+    }
   }
 }
 
 TEST(Packing, WinogradPanelsAgreeWithTheDefinition) {
-  for (int64_t f : {16, 40, 64}) {
-    int64_t c = 19;
-    Packing packing{
-        WeightTransform::Winograd4x4_3x3,
-        {f, c, 3, 3},
-        {{0, (f + 31) / 32, 32}, {2, 6}, {3, 6}, {1, c}, {0, 2, 16}, {0, 16}}};
-    std::vector<float> source = numbered(packing.sourceDims);
-    std::vector<float> transformed(size_t(f * c * 36));
-    transformWinogradFilters(source.data(), f * c, transformed.data());
-    std::vector<float> fast(size_t(packing.elementCount()), NAN), plain = fast;
-    pack(packing, source.data(), fast.data());
-    packPlainly({f, c, 6, 6}, packing.dims, transformed.data(), plain.data());
-    EXPECT_EQ(fast, plain);
-  }
+  for (int64_t outputs : {2, 4})
+    for (int64_t f : {16, 40, 64}) {
+      int64_t c = 19, points = outputs + 2;
+      Packing packing{outputs == 2 ? WeightTransform::Winograd2x2_3x3
+                                   : WeightTransform::Winograd4x4_3x3,
+                      {f, c, 3, 3},
+                      {{0, (f + 31) / 32, 32},
+                       {2, points},
+                       {3, points},
+                       {1, c},
+                       {0, 2, 16},
+                       {0, 16}}};
+      std::vector<float> source = numbered(packing.sourceDims);
+      std::vector<float> transformed(size_t(f * c * points * points));
+      transformWinogradFilters(source.data(), f * c, outputs,
+                               transformed.data());
+      std::vector<float> fast(size_t(packing.elementCount()), NAN),
+          plain = fast;
+      pack(packing, source.data(), fast.data());
+      packPlainly({f, c, points, points}, packing.dims, transformed.data(),
+                  plain.data());
+      EXPECT_EQ(fast, plain);
+    }
 }
 
 TEST(Packing, BlockDiagonalJoinsGroups) {

@@ -40,6 +40,7 @@ static std::span<const std::string_view> valueNames(Decision decision) {
   static constexpr std::string_view kPrologues[] = {
       "none", "scale_weights", "scale_input", "pack_weights"};
   static constexpr std::string_view kPrefetches[] = {"none", "next_panel"};
+  static constexpr std::string_view kWinogradTiles[] = {"f2x2", "f4x4"};
   switch (decision) {
   case Decision::Algorithm:
     return kAlgorithms;
@@ -51,6 +52,8 @@ static std::span<const std::string_view> valueNames(Decision decision) {
     return kPrologues;
   case Decision::Prefetch:
     return kPrefetches;
+  case Decision::WinogradTile:
+    return kWinogradTiles;
   default:
     return {};
   }

@@ -36,10 +36,9 @@ std::string_view nameOf(Decision decision);
 
 enum class Algorithm : int32_t {
   Direct = 0,
-  WinogradBlocked =
-      1, ///< F(4x4,3x3), transforms and products per block of tile rows
-  WinogradStaged = 2, ///< F(4x4,3x3), three passes over the whole image
-  Plain = 3,          ///< loops as written; every task has it
+  WinogradBlocked = 1, ///< transforms and products per block of tile rows
+  WinogradStaged = 2,  ///< three passes over the whole image
+  Plain = 3,           ///< loops as written; every task has it
 };
 
 enum class LoopOrder : int32_t {
@@ -59,6 +58,16 @@ enum class Prologue : int32_t {
   ScaleInput = 2,   ///< a stage multiplies the input into scratch
   PackWeights = 3,  ///< a stage packs a right operand computed at run time
 };
+
+/// Outputs of a tile of Winograd's F(2x2,3x3) and F(4x4,3x3).
+enum class WinogradTile : int32_t {
+  F2x2 = 0,
+  F4x4 = 1,
+};
+/// Rows and columns of them.
+inline int64_t tileOutputs(WinogradTile tile) {
+  return tile == WinogradTile::F2x2 ? 2 : 4;
+}
 
 enum class Prefetch : int32_t {
   None = 0,

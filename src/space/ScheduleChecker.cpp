@@ -84,11 +84,11 @@ int64_t Replay::take(Decision decision, const char *subject) {
     if (choice.decision == decision && choice.subject == subject) {
       used[i] = true;
       // Everything but the enumerations counts from one.
-      bool isName = decision == Decision::LoopOrder ||
-                    decision == Decision::EpiloguePlace ||
-                    decision == Decision::Prologue ||
-                    decision == Decision::Prefetch ||
-                    decision == Decision::Algorithm;
+      bool isName =
+          decision == Decision::LoopOrder ||
+          decision == Decision::EpiloguePlace ||
+          decision == Decision::Prologue || decision == Decision::Prefetch ||
+          decision == Decision::WinogradTile || decision == Decision::Algorithm;
       int64_t least = isName ? 0 : 1;
       require(choice.value >= least && choice.value <= kMostValue,
               "a value out of range");
@@ -299,18 +299,24 @@ void Replay::winograd(bool staged) {
     fits &= w.kernel == 3 && w.stride == 1 && w.dilation == 1;
   for (const BufferType *type : {&in, &out})
     fits &= type->layout == Layout::Nhwc && type->channelStride % lanes == 0;
-  fits &= out.dims[2] >= 4 && out.dims[3] >= 4;
   for (const Operand &operand : task.operands)
     fits &= operand.role != Role::Extra || isShaped(operand);
   if (!fits)
     return require(false, "not a 3x3 window of whole vectors");
 
+  int64_t form = take(Decision::WinogradTile, "");
+  require(form <= 1, "neither F(2x2) nor F(4x4)");
+  int64_t outputs = form == 0 ? 2 : 4;
+  require(out.dims[2] >= outputs && out.dims[3] >= outputs,
+          "the image is smaller than a tile");
   int64_t images = out.dims[0];
   int64_t vectors = out.channelStride / lanes;
   int64_t row = take(Decision::RegisterRow, "f");
   cut(vectors, row, "panels do not cover the filters");
-  int64_t tileRows = (out.dims[2] + 3) / 4, tileColumns = (out.dims[3] + 3) / 4;
-  int64_t tileFloats = 36 * (in.channelStride + out.channelStride);
+  int64_t tileRows = (out.dims[2] + outputs - 1) / outputs;
+  int64_t tileColumns = (out.dims[3] + outputs - 1) / outputs;
+  int64_t products = (outputs + 2) * (outputs + 2);
+  int64_t tileFloats = products * (in.channelStride + out.channelStride);
   int64_t width = take(Decision::RegisterTile, "w");
   accumulators(row, width);
   if (staged) {
@@ -318,23 +324,23 @@ void Replay::winograd(bool staged) {
     require(width <= tiles, "the register tile is mostly padding");
     require(4 * tiles * tileFloats <= kMostSharedBytes,
             "too much shared scratch");
-    int64_t products = cut(36, take(Decision::ParallelTile, "x"),
-                           "chunks do not cover the products");
+    int64_t productChunks = cut(products, take(Decision::ParallelTile, "x"),
+                                "chunks do not cover the products");
     int64_t chunkVectors = take(Decision::ParallelTile, "f");
-    int64_t outputs =
+    int64_t outputChunks =
         images * cut(vectors, chunkVectors, "chunks do not cover the filters");
-    chunkCount(outputs, chunkVectors == vectors);
+    chunkCount(outputChunks, chunkVectors == vectors);
     prefetch(width < tiles);
-    return workers(std::max({images * tileRows, products, outputs}));
+    return workers(std::max({images * tileRows, productChunks, outputChunks}));
   }
   int64_t blockRows = take(Decision::TileRows, "");
   int64_t chunks =
       images * cut(tileRows, blockRows, "blocks do not cover the tiles");
   require(width <= blockRows * tileColumns,
           "the register tile is mostly padding");
-  // The last row of tiles starts at the extent less 4: it may write rows of
-  // its neighbour again, from the same chunk only.
-  int64_t overlap = tileRows * 4 - out.dims[2];
+  // The last row of tiles ends with the image: it may write rows of its
+  // neighbour again, from the same chunk only.
+  int64_t overlap = tileRows * outputs - out.dims[2];
   require(overlap == 0 || blockRows > 1 || tileRows == 1,
           "two chunks write the same rows");
   require(4 * blockRows * tileColumns * tileFloats <= kMostL2s * target.l2Bytes,

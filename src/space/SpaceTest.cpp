@@ -207,6 +207,7 @@ TEST(Space, HoldsHandWrittenKernels) {
   direct.set(Decision::Prefetch, "", int64_t(Prefetch::NextPanel));
   direct.set(Decision::MaxParallelism, "", 2);
   winograd.set(Decision::Algorithm, "", int64_t(Algorithm::WinogradBlocked));
+  winograd.set(Decision::WinogradTile, "", int64_t(WinogradTile::F4x4));
   winograd.set(Decision::RegisterRow, "f", 2);
   winograd.set(Decision::TileRows, "", 7);
   winograd.set(Decision::RegisterTile, "w", 7);

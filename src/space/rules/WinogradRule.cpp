@@ -1,4 +1,4 @@
-//===- WinogradRule.cpp - F(4x4,3x3), blocked and staged ------------------===//
+//===- WinogradRule.cpp - F(2x2,3x3) and F(4x4,3x3), blocked and staged ---===//
 
 #include "space/rules/Choices.h"
 #include "space/rules/Rule.h"
@@ -9,24 +9,28 @@ namespace tlm {
 
 namespace {
 struct Tiles {
+  int64_t points = 6; ///< rows and columns of an input tile
   int64_t images = 1, rows = 1, columns = 1;
   int64_t channels = 1, filters = 1; ///< with their padding
   bool overlapping =
       false; ///< the last row of tiles covers some of its neighbour
 
-  explicit Tiles(const Task &task) {
+  Tiles(const Task &task, WinogradTile tile) {
+    int64_t outputs = tileOutputs(tile);
+    points = outputs + 2;
     const BufferType &in = task.find(Role::Input)->type;
     const BufferType &out = task.output().type;
     images = out.dims[0];
-    rows = (out.dims[2] + 3) / 4;
-    columns = (out.dims[3] + 3) / 4;
+    rows = (out.dims[2] + outputs - 1) / outputs;
+    columns = (out.dims[3] + outputs - 1) / outputs;
     channels = in.channelStride;
     filters = out.channelStride;
-    overlapping = out.dims[2] % 4 != 0;
+    overlapping = out.dims[2] % outputs != 0;
   }
-  /// 36 values of the input and of the product for every tile.
+  int64_t products() const { return points * points; }
+  /// The values of the input and of the products for every tile.
   int64_t scratchBytes(int64_t tiles) const {
-    return 4 * 36 * tiles * (channels + filters);
+    return 4 * products() * tiles * (channels + filters);
   }
 };
 } // namespace
@@ -48,7 +52,7 @@ static Status winogradExists(const RuleInput &input) {
   if (in.layout != Layout::Nhwc || out.layout != Layout::Nhwc ||
       in.channelStride % input.lanes() || out.channelStride % input.lanes())
     return makeError("winograd: buffers are not nhwc");
-  if (out.dims[2] < 4 || out.dims[3] < 4)
+  if (out.dims[2] < 2 || out.dims[3] < 2)
     return makeError("winograd: the image is smaller than a tile");
   for (const Operand &operand : task.operands)
     if (operand.role == Role::Extra &&
@@ -74,18 +78,45 @@ static std::vector<int64_t> tileRows(const RuleInput &input,
   return choices;
 }
 
+/// Those that fit the image and the limits.
+static std::vector<int64_t> tileChoices(const RuleInput &input,
+                                        bool (*fits)(const RuleInput &,
+                                                     const Tiles &)) {
+  const BufferType &out = input.task.output().type;
+  std::vector<int64_t> choices;
+  for (WinogradTile tile : {WinogradTile::F2x2, WinogradTile::F4x4})
+    if (std::min(out.dims[2], out.dims[3]) >= tileOutputs(tile) &&
+        fits(input, Tiles(input.task, tile)))
+      choices.push_back(int64_t(tile));
+  return choices;
+}
+
+static Tiles decideTiles(const RuleInput &input,
+                         bool (*fits)(const RuleInput &, const Tiles &),
+                         Asker &ask) {
+  return {input.task, WinogradTile(ask(Decision::WinogradTile, "",
+                                       tileChoices(input, fits)))};
+}
+
+static bool fitsBlocked(const RuleInput &input, const Tiles &tiles) {
+  return !tileRows(input, tiles).empty();
+}
+
+static bool fitsStaged(const RuleInput &input, const Tiles &tiles) {
+  return tiles.scratchBytes(tiles.images * tiles.rows * tiles.columns) <=
+         input.limits.sharedBytes;
+}
+
 Status winogradBlockedExists(const RuleInput &input) {
   TLM_TRY_STATUS(winogradExists(input));
-  if (tileRows(input, Tiles(input.task)).empty())
+  if (tileChoices(input, fitsBlocked).empty())
     return makeError("winograd: no block of tile rows is within the limits");
   return success();
 }
 
 Status winogradStagedExists(const RuleInput &input) {
   TLM_TRY_STATUS(winogradExists(input));
-  Tiles tiles(input.task);
-  if (tiles.scratchBytes(tiles.images * tiles.rows * tiles.columns) >
-      input.limits.sharedBytes)
+  if (tileChoices(input, fitsStaged).empty())
     return makeError("winograd: the scratch of all tiles is too large");
   return success();
 }
@@ -108,7 +139,7 @@ static int64_t decideTile(const RuleInput &input, int64_t row, int64_t tiles,
 }
 
 void decideWinogradBlocked(const RuleInput &input, Asker &ask) {
-  Tiles tiles(input.task);
+  Tiles tiles = decideTiles(input, fitsBlocked, ask);
   int64_t row = decideRow(input, tiles, ask);
   int64_t rows = ask(Decision::TileRows, "", tileRows(input, tiles));
   int64_t blockTiles = rows * tiles.columns;
@@ -118,19 +149,20 @@ void decideWinogradBlocked(const RuleInput &input, Asker &ask) {
 }
 
 void decideWinogradStaged(const RuleInput &input, Asker &ask) {
-  Tiles tiles(input.task);
+  Tiles tiles = decideTiles(input, fitsStaged, ask);
   int64_t vectors = tiles.filters / input.lanes();
   int64_t row = decideRow(input, tiles, ask);
   int64_t allTiles = tiles.images * tiles.rows * tiles.columns;
   int64_t tile = decideTile(input, row, allTiles, ask);
-  int64_t matrices = ask(Decision::ParallelTile, "x", divisors(36));
+  int64_t matrices =
+      ask(Decision::ParallelTile, "x", divisors(tiles.products()));
   int64_t chunkVectors =
       ask(Decision::ParallelTile, "f",
           chunkTiles(vectors, input.limits.chunks / tiles.images));
   ask.prefetch(tile < allTiles);
-  ask.maxParallelism(input,
-                     std::max({tiles.images * tiles.rows, 36 / matrices,
-                               tiles.images * (vectors / chunkVectors)}));
+  ask.maxParallelism(
+      input, std::max({tiles.images * tiles.rows, tiles.products() / matrices,
+                       tiles.images * (vectors / chunkVectors)}));
 }
 
 } // namespace tlm
