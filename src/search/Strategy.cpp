@@ -11,6 +11,8 @@ std::span<const StrategyInfo> tlm::strategies() {
       {"metaschedule",
        "mutated traces under a learned cost model, after MetaSchedule", 64,
        makeMetaSchedule},
+      {"near-default", "the default schedule, changed a little", 64,
+       makeNearDefault},
       {"random", "every choice uniform among its siblings", 64, makeRandom},
       {"roller", "aligned tiles scaled up level by level, after Roller", 10,
        makeRoller},

@@ -69,6 +69,7 @@ const StrategyInfo *strategyNamed(std::string_view name);
 std::unique_ptr<Strategy> makeDefault(const SearchInput &input);
 std::unique_ptr<Strategy> makeEvolutionary(const SearchInput &input);
 std::unique_ptr<Strategy> makeMetaSchedule(const SearchInput &input);
+std::unique_ptr<Strategy> makeNearDefault(const SearchInput &input);
 std::unique_ptr<Strategy> makeRandom(const SearchInput &input);
 std::unique_ptr<Strategy> makeRoller(const SearchInput &input);
 std::unique_ptr<Strategy> makeTransfer(const SearchInput &input);

@@ -45,6 +45,7 @@ Action addRecords(CLI::App &app, const GlobalOptions &global);
 Action addSpace(CLI::App &app, const GlobalOptions &global);
 Action addLang(CLI::App &app, const GlobalOptions &global);
 Action addTune(CLI::App &app, const GlobalOptions &global);
+Action addCollect(CLI::App &app, const GlobalOptions &global);
 Action addSelftest(CLI::App &app, const GlobalOptions &global);
 
 /// "warning: ..." on stderr, unless quiet.

@@ -34,6 +34,7 @@ constexpr Command kCommands[] = {
     {"verify", "compare a compiled model with the reference, step by step",
      addVerify},
     {"tune", "search for faster schedules by measuring", addTune},
+    {"collect", "measure candidates of many kernels, for learning", addCollect},
     {"explain", "show the schedule of every kernel and what else was legal",
      addExplain},
     {"inspect", "show what a model or a compiled model is", addInspect},
