@@ -14,6 +14,9 @@ engines' thread pools sleep while another one runs.
 
 usage: networks.py [--models NAME_OR_FILE ...] [--threads 1 2] [--rounds 7] [--json FILE]
                    [--any-speed] [--results docs/results.md ...]
+                   [--schedules DIR] [--tune TRIALS]
+--schedules compiles with the schedules of DIR/NAME.THREADS.schedules, as schedule_gap.py --schedules
+leaves them; --tune searches for those that are not there, so many trials a task.
 --results replaces the section of the file between "<!-- networks.py -->" and "<!-- end -->",
 or appends it.
 The three CNNs by default, drawn from ../shared/models; those that are not there
@@ -174,11 +177,21 @@ def floor_ms(steps, weight_bytes, peak):
     return (seconds + moved / l2 / 1e9) * 1e3
 
 
-def measure(model, threads, rounds, peak, folder):
+def known_schedules(model, threads, folder, trials):
+    """The file of them, or None; made by a search where `trials` are given."""
+    file = folder / f"{pathlib.Path(model).stem}.{threads}.schedules"
+    if not file.exists() and trials:
+        folder.mkdir(parents=True, exist_ok=True)
+        subprocess.run([str(BIN / "tlm"), "tune", str(model), "--threads", str(threads), "--trials", str(trials),
+                        "-q", "-o", str(file)], check=True, stdout=subprocess.DEVNULL)
+    return file if file.exists() else None
+
+
+def measure(model, threads, rounds, peak, folder, schedules=None):
     ort = OnnxRuntime(model, threads)
     rng = np.random.default_rng(0)
     feed = ort.draw(rng)
-    engines = [ort, OpenVino(model, threads), Tlm(model, threads, folder)]
+    engines = [ort, OpenVino(model, threads), Tlm(model, threads, folder, schedules)]
     calls = {e.name: e.bind(feed) for e in engines}
     # A fast wrong answer is no answer.
     expected = calls["onnxruntime"]()
@@ -214,7 +227,7 @@ HEADING = ("## Networks against onnxruntime and OpenVINO\n\n"
            "Written by `bench/networks.py --results`; do not edit.\n\n")
 
 
-def results_text(rows, peaks, verdict):
+def results_text(rows, peaks, verdict, trials):
     """The rows as markdown: all of them, the lost ones too."""
     first = next(iter(peaks.values()))
     versions = rows[0]["versions"]
@@ -226,7 +239,8 @@ def results_text(rows, peaks, verdict):
         f"onnxruntime {versions['onnxruntime']}, OpenVINO {versions['openvino']} (f32 pinned), "
         f"tlm {versions['tlm']}, alternating in one process.",
         f"Measured limits: {limits}. The floor is FLOP of the direct algorithm and bytes over them "
-        "(Winograd may go below). The ratio is the better peer's time over ours: above 1 is faster.",
+        "(Winograd may go below). The ratio is the better peer's time over ours: above 1 is faster."
+        + (f" Schedules of `tlm tune`, {trials} trials a task." if trials else ""),
         "",
         "| network | threads | onnxruntime | OpenVINO | tlm | ratio | floor | error |",
         "|---|---|---|---|---|---|---|---|"]
@@ -245,6 +259,8 @@ def main():
     parser.add_argument("--json")
     parser.add_argument("--results", nargs="*", default=[], metavar="FILE",
                         help="write the table as markdown to these files")
+    parser.add_argument("--schedules", type=pathlib.Path, help="folder of NAME.THREADS.schedules")
+    parser.add_argument("--tune", type=int, default=0, metavar="TRIALS", help="a task, where there are none")
     parser.add_argument("--any-speed", action="store_true",
                         help="only wrong results fail: other machines, other ratios")
     parser.add_argument("--mcpu", help="compile for this processor, as x86-64-v3; the peers use what they find")
@@ -265,7 +281,8 @@ def main():
               f"{'min / med':>11}")
         for model in models:
             for threads in arguments.threads:
-                row = measure(model, threads, arguments.rounds, peaks[threads], folder)
+                schedules = known_schedules(model, threads, arguments.schedules or folder, arguments.tune)
+                row = measure(model, threads, arguments.rounds, peaks[threads], folder, schedules)
                 rows.append(row)
                 cells = [f"{row['min'][e]:.2f} / {row['median'][e]:.2f}" for e in ENGINES]
                 print(f"{row['model']:16} {threads:7d} {cells[0]:>15} {cells[1]:>15} {cells[2]:>15} "
@@ -293,7 +310,7 @@ def main():
             dict(ok=good, right=right, slow=slow, behind=behind, any_speed=arguments.any_speed,
                  verdict=verdict, limit=SLOWEST, peaks=peaks, rows=rows), indent=1))
     for path in arguments.results:
-        write_section(path, "networks.py", results_text(rows, peaks, verdict), HEADING)
+        write_section(path, "networks.py", results_text(rows, peaks, verdict, arguments.tune), HEADING)
     print(f"networks: {verdict}")
     return 0 if good else 1
 
