@@ -24,14 +24,29 @@ namespace {
 /// What a child that ran out of memory exits with.
 constexpr int kOutOfMemory = 77;
 
+/// Allocates nothing: also called from a signal handler.
 int64_t addressSpaceBytes() {
-  long pages = 0;
-  if (FILE *file = std::fopen("/proc/self/statm", "re")) {
-    if (std::fscanf(file, "%ld", &pages) != 1)
-      pages = 0;
-    std::fclose(file);
-  }
-  return int64_t(pages) * sysconf(_SC_PAGESIZE);
+  int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  char text[64] = {};
+  ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
+  if (file >= 0)
+    close(file);
+  int64_t pages = 0;
+  for (ssize_t i = 0; i < length && text[i] >= '0' && text[i] <= '9'; ++i)
+    pages = 10 * pages + (text[i] - '0');
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
+/// Of the child: above it, memory has run out.
+int64_t nearlyAll = 0;
+
+/// Whoever writes through what malloc returned when memory had run out has not
+/// crashed for another reason.
+void onBadAccess(int number) {
+  if (addressSpaceBytes() > nearlyAll)
+    _exit(kOutOfMemory);
+  std::signal(number, SIG_DFL);
+  std::raise(number);
 }
 
 [[noreturn]] void child(const ChildLimits &limits, int out, pid_t parent,
@@ -42,13 +57,19 @@ int64_t addressSpaceBytes() {
     _exit(1); // it died before that
   rlimit none = {0, 0};
   setrlimit(RLIMIT_CORE, &none);
-  rlim_t most = rlim_t(addressSpaceBytes() + limits.memoryBytes);
+  int64_t before = addressSpaceBytes();
+  nearlyAll = before + limits.memoryBytes / 4 * 3;
+  rlim_t most = rlim_t(before + limits.memoryBytes);
   rlimit memory = {most, most};
   setrlimit(RLIMIT_AS, &memory);
   std::set_new_handler([] { _exit(kOutOfMemory); });
   // A crash is the candidate's, whoever else handles signals.
   for (int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTERM, SIGINT})
     std::signal(number, SIG_DFL);
+  struct sigaction action = {};
+  action.sa_handler = onBadAccess;
+  action.sa_flags = SA_NODEFER;
+  sigaction(SIGSEGV, &action, nullptr);
   body([out](const void *data, size_t bytes) {
     const char *at = static_cast<const char *>(data);
     while (bytes > 0) {
