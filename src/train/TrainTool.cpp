@@ -17,84 +17,168 @@ int fail(const Error &error) {
   return int(error.code);
 }
 
-} // namespace
-
-int main(int argc, char **argv) {
-  CLI::App app("Trains tlm's language model on a file of sentences.",
-               "tlm-train");
+struct Flags {
   TrainOptions options;
   TrainPaths paths;
   TrainPace pace;
   TrainRank rank;
-  options.threads = int(std::max(1u, std::thread::hardware_concurrency()));
-  app.add_option("data", paths.data, "sentences to learn")->required();
-  app.add_option("-o,--out", paths.out, "model folder to write")->required();
-  app.add_option("--validation", paths.validation, "sentences to judge by");
-  app.add_option("--start", paths.start, "model folder to go on from");
-  app.add_flag("--resume", pace.resume, "go on from the folder's checkpoint");
-  app.add_option("--layers", options.layers)->capture_default_str();
-  app.add_option("--heads", options.heads)->capture_default_str();
-  app.add_option("--width", options.width)->capture_default_str();
-  app.add_option("--positions", options.positions, "longest sentence")
+  std::string adapter;
+};
+
+void addPace(CLI::App &app, Flags &flags) {
+  app.add_option("--steps", flags.options.steps)->capture_default_str();
+  app.add_option("--batch", flags.options.batchTokens, "tokens of a step")
       ->capture_default_str();
-  app.add_option("--steps", options.steps)->capture_default_str();
-  app.add_option("--batch", options.batchTokens, "tokens of a step")
+  app.add_option("--rate", flags.options.rate, "highest learning rate")
       ->capture_default_str();
-  app.add_option("--rate", options.rate, "highest learning rate")
+  app.add_option("--final", flags.options.finalShare, "share of it at the end")
       ->capture_default_str();
-  app.add_option("--final", options.finalShare, "share of it at the end")
+  app.add_option("--warmup", flags.options.warmup, "steps until it is reached")
       ->capture_default_str();
-  app.add_option("--warmup", options.warmup, "steps until it is reached")
+  app.add_option("--decay", flags.options.decay, "decay of the weights")
       ->capture_default_str();
-  app.add_option("--decay", options.decay, "decay of the weights")
+  app.add_option("--clip", flags.options.clip, "largest norm of the gradients")
       ->capture_default_str();
-  app.add_option("--clip", options.clip, "largest norm of the gradients")
+  app.add_option("--seed", flags.options.seed)->capture_default_str();
+  app.add_option("--validation", flags.paths.validation,
+                 "sentences to judge by");
+  app.add_flag("--resume", flags.pace.resume,
+               "go on from the folder's checkpoint");
+  app.add_option("--world", flags.options.world, "number of processes")
       ->capture_default_str();
-  app.add_option("--seed", options.seed)->capture_default_str();
-  app.add_option("--adapter-rank", options.rank,
-                 "learn an adapter of this rank, not the weights")
-      ->capture_default_str();
-  app.add_option("--adapter-scale", options.scale)->capture_default_str();
-  app.add_option("--threads", options.threads, "of each process")
-      ->capture_default_str();
-  app.add_option("--world", options.world, "number of processes")
-      ->capture_default_str();
-  app.add_option("--rank", rank.rank, "which of them this one is");
-  app.add_option("--store", rank.storeFile,
+  app.add_option("--rank", flags.rank.rank, "which of them this one is");
+  app.add_option("--store", flags.rank.storeFile,
                  "file through which they find each other");
-  app.add_option("--checkpoint-every", pace.checkpointEvery, "steps")
+  app.add_option("--checkpoint-every", flags.pace.checkpointEvery, "steps")
       ->capture_default_str();
-  app.add_option("--validate-every", pace.validateEvery, "steps")
+  app.add_option("--validate-every", flags.pace.validateEvery, "steps")
       ->capture_default_str();
-  app.add_option("--report-every", pace.reportEvery, "steps")
+  app.add_option("--report-every", flags.pace.reportEvery, "steps")
       ->capture_default_str();
-  app.add_option("--stop-after", pace.stopAfter,
+  app.add_option("--stop-after", flags.pace.stopAfter,
                  "stop behind this step, to resume later");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &failure) {
-    return app.exit(failure) == 0 ? 0 : int(ErrorCode::Usage);
-  }
-  if (std::string bad = options.verify(); !bad.empty())
+}
+
+void addTrain(CLI::App &app, Flags &flags) {
+  app.add_option("-o,--out", flags.paths.out, "model folder to write")
+      ->required();
+  CLI::Option *start = app.add_option("--start", flags.paths.start,
+                                      "model folder to go on from");
+  app.add_option("--layers", flags.options.layers)
+      ->capture_default_str()
+      ->excludes(start);
+  app.add_option("--heads", flags.options.heads)
+      ->capture_default_str()
+      ->excludes(start);
+  app.add_option("--width", flags.options.width)
+      ->capture_default_str()
+      ->excludes(start);
+  app.add_option("--positions", flags.options.positions, "longest sentence")
+      ->capture_default_str()
+      ->excludes(start);
+  addPace(app, flags);
+}
+
+void addAdapt(CLI::App &app, Flags &flags) {
+  app.add_option("-o,--out", flags.paths.out, "folder of the adapter")
+      ->required();
+  app.add_option("--model", flags.paths.start, "model folder to adapt")
+      ->required();
+  app.add_option("--adapter-rank", flags.options.rank)
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_option("--adapter-scale", flags.options.scale)->capture_default_str();
+  addPace(app, flags);
+}
+
+void addEval(CLI::App &app, Flags &flags) {
+  app.add_option("--model", flags.paths.start, "model folder")->required();
+  app.add_option("--adapter", flags.adapter, "adapter.safetensors of it");
+}
+
+int runEval(const Flags &flags) {
+  Result<LossSums> sums =
+      evaluate(flags.paths.start, flags.adapter, flags.paths.data);
+  if (!sums)
+    return fail(sums.error());
+  std::printf("eval: OK, loss %.4f, %.1f %% right, %lld tokens\n",
+              sums->loss / double(sums->targets),
+              100 * double(sums->correct) / double(sums->targets),
+              static_cast<long long>(sums->targets));
+  return 0;
+}
+
+int runTrain(Flags &flags) {
+  if (!flags.paths.start.empty())
+    if (Status taken = takeShape(flags.paths.start, flags.options); !taken)
+      return fail(taken.error());
+  const TrainRank &rank = flags.rank;
+  if (std::string bad = flags.options.verify(); !bad.empty())
     return fail(makeError(bad, {}, ErrorCode::Usage));
-  if (rank.rank < 0 || rank.rank >= options.world ||
-      (options.world > 1 && rank.storeFile.empty()))
+  if (rank.rank < 0 || rank.rank >= flags.options.world ||
+      (flags.options.world > 1 && rank.storeFile.empty()))
     return fail(makeError("--rank must be below --world, and several processes "
                           "need --store",
                           {}, ErrorCode::Usage));
-
-  configureTorch(options.threads);
-  if (std::string bad = blasComplaint(); !bad.empty())
-    return fail(makeError(bad, {}, ErrorCode::Machine));
   auto report = [&](const std::string &line) {
     if (rank.rank == 0) {
       std::printf("%s\n", line.c_str());
       std::fflush(stdout);
     }
   };
-  Result<TrainResult> result = train(options, paths, pace, rank, report);
+  Result<TrainResult> result =
+      train(flags.options, flags.paths, flags.pace, rank, report);
   if (!result)
     return fail(result.error());
   report("train: OK, " + std::to_string(result->steps) + " steps");
   return 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  CLI::App app("Trains and judges tlm's language model.", "tlm-train");
+  app.require_subcommand(1);
+  Flags training, adapting, evaluating;
+  adapting.options.rank = 8;
+  adapting.options.steps = 200;
+  adapting.options.warmup = 20;
+  struct Command {
+    CLI::App *app;
+    Flags *flags;
+  };
+  const Command commands[] = {
+      {app.add_subcommand("train", "weights from sentences"), &training},
+      {app.add_subcommand("adapt", "an adapter for one machine"), &adapting},
+      {app.add_subcommand("eval", "how well a model knows sentences"),
+       &evaluating}};
+  for (const Command &command : commands) {
+    command.app->add_option("data", command.flags->paths.data, "sentences")
+        ->required();
+    command.flags->options.threads =
+        int(std::max(1u, std::thread::hardware_concurrency()));
+    command.app
+        ->add_option("--threads", command.flags->options.threads,
+                     "of each process")
+        ->check(CLI::Range(1, 1024))
+        ->capture_default_str();
+  }
+  addTrain(*commands[0].app, training);
+  addAdapt(*commands[1].app, adapting);
+  addEval(*commands[2].app, evaluating);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &failure) {
+    return app.exit(failure) == 0 ? 0 : int(ErrorCode::Usage);
+  }
+  for (const Command &command : commands) {
+    if (!*command.app)
+      continue;
+    configureTorch(command.flags->options.threads);
+    if (std::string bad = blasComplaint(); !bad.empty())
+      return fail(makeError(bad, {}, ErrorCode::Machine));
+    return command.flags == &evaluating ? runEval(evaluating)
+                                        : runTrain(*command.flags);
+  }
+  return int(ErrorCode::Usage);
 }

@@ -50,6 +50,33 @@ std::string formatted(const char *format, auto... values) {
   return text;
 }
 
+TorchShape shapeOf(const ModelConfig &config) {
+  return {config.layers, config.heads, config.width, double(config.epsilon)};
+}
+
+Status fits(const std::string &path, const SentenceFile &file,
+            int64_t positions) {
+  if (file.size() == 0)
+    return makeError(path + ": has no sentences");
+  if (file.longest() > positions)
+    return makeError(path + ": has a sentence of " +
+                     std::to_string(file.longest()) +
+                     " tokens; the model reads " + std::to_string(positions));
+  return success();
+}
+
+/// Group by group: a file of any size.
+LossSums evaluateFile(const TorchModel &model, const SentenceFile &file) {
+  LossSums all;
+  for (int64_t i = 0; i < file.size(); ++i) {
+    LossSums sums = model.evaluate(packGroups({file.group(i)}));
+    all.loss += sums.loss;
+    all.correct += sums.correct;
+    all.targets += sums.targets;
+  }
+  return all;
+}
+
 class Run {
 public:
   Run(const TrainOptions &options, const TrainPaths &paths,
@@ -96,13 +123,7 @@ Status Run::prepare() {
   auto opened = [&](const std::string &path,
                     std::optional<SentenceFile> &file) -> Status {
     TLM_TRY(file, SentenceFile::open(path));
-    if (file->size() == 0)
-      return makeError(path + ": has no sentences");
-    if (file->longest() > options.positions)
-      return makeError(
-          path + ": has a sentence of " + std::to_string(file->longest()) +
-          " tokens; the model reads " + std::to_string(options.positions));
-    return success();
+    return fits(path, *file, options.positions);
   };
   TLM_TRY_STATUS(opened(paths.data, data));
   config = options.config(data->vocabularyId(), data->vocabulary());
@@ -156,10 +177,8 @@ Status Run::begin() {
   now.config = hexText(config.hash());
   now.start = hexText(hashOfData({&piece, 1}));
 
-  TorchShape shape{config.layers, config.heads, config.width,
-                   double(config.epsilon)};
   model = std::make_unique<TorchModel>(
-      shape, values, TorchAdapter{options.rank, options.scale});
+      shapeOf(config), values, TorchAdapter{options.rank, options.scale});
   if (pace.resume && std::filesystem::exists(outPath(kCheckpointFile))) {
     now.weights = adapter.empty() ? std::move(values) : std::move(adapter);
     TLM_TRY(now, readCheckpoint(outPath(kCheckpointFile), now));
@@ -194,13 +213,7 @@ LossSums Run::step() {
 void Run::validate() {
   if (!validation)
     return;
-  LossSums all;
-  for (int64_t i = 0; i < validation->size(); ++i) {
-    LossSums sums = model->evaluate(packGroups({validation->group(i)}));
-    all.loss += sums.loss;
-    all.correct += sums.correct;
-    all.targets += sums.targets;
-  }
+  LossSums all = evaluateFile(*model, *validation);
   result.validationLoss = all.loss / double(all.targets);
   result.validationCorrect = double(all.correct) / double(all.targets);
   report(formatted("step %lld: validation loss %.4f, %.1f %% right",
@@ -292,4 +305,31 @@ Result<TrainResult> tlm::train(const TrainOptions &options,
                                const TrainRank &rank,
                                const std::function<void(std::string)> &report) {
   return Run(options, paths, pace, rank, report)();
+}
+
+Result<LossSums> tlm::evaluate(const std::string &folder,
+                               const std::string &adapter,
+                               const std::string &data) {
+  TLM_TRY(auto model, readModelFolder(folder));
+  if (!adapter.empty()) {
+    TLM_TRY(auto change, readAdapter(adapter, model.config, model.parameters));
+    applyAdapter(model.config, change, model.parameters);
+  }
+  TLM_TRY(auto file, SentenceFile::open(data));
+  TLM_TRY_STATUS(fits(data, file, model.config.positions));
+  if (file.vocabularyId() != model.config.vocabularyId ||
+      file.vocabulary() != model.config.vocabulary)
+    return makeError(data + ": is of another vocabulary than " + folder);
+  TorchModel torch(shapeOf(model.config),
+                   toTensors(model.config, model.parameters));
+  return evaluateFile(torch, file);
+}
+
+Status tlm::takeShape(const std::string &folder, TrainOptions &options) {
+  TLM_TRY(auto model, readModelFolder(folder));
+  options.layers = model.config.layers;
+  options.heads = model.config.heads;
+  options.width = model.config.width;
+  options.positions = model.config.positions;
+  return success();
 }

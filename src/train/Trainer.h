@@ -51,6 +51,14 @@ Result<TrainResult> train(const TrainOptions &options, const TrainPaths &paths,
                           const TrainPace &pace, const TrainRank &rank,
                           const std::function<void(std::string)> &report);
 
+/// What a model, with an adapter where `adapter` is not empty, says of a file
+/// of sentences.
+Result<LossSums> evaluate(const std::string &folder, const std::string &adapter,
+                          const std::string &data);
+
+/// The shape of the model in `folder` as options.
+Status takeShape(const std::string &folder, TrainOptions &options);
+
 } // namespace tlm
 
 #endif // TLM_TRAIN_TRAINER_H

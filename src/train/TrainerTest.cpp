@@ -117,6 +117,12 @@ TEST_F(TrainerTest, AdaptersLeaveTheirModelAndResumeExactly) {
       *readWholeFile(folder.file("whole/adapter.safetensors"));
   EXPECT_EQ(*readWholeFile(folder.file("cut/adapter.safetensors")), adapter);
   EXPECT_EQ(weights("base"), before);
+  Result<LossSums> plain = evaluate(base, "", folder.file("data")),
+                   better =
+                       evaluate(base, folder.file("whole/adapter.safetensors"),
+                                folder.file("data"));
+  ASSERT_TRUE(plain.ok() && better.ok());
+  EXPECT_LT(better->loss, plain->loss);
 
   Result<LanguageModel> adapted = LanguageModel::load(
       base, nullptr, folder.file("whole/adapter.safetensors"));
@@ -168,6 +174,13 @@ TEST_F(TrainerTest, SentencesThatDoNotFitAreRefused) {
       writeSentences(folder.file("validation"), {1, 8}, 40, testGroups(3, 1))
           .ok());
   expectRefused(run("out", {}), "is of another vocabulary");
+  write("validation", testGroups(3, 1));
+  ASSERT_TRUE(run("out", {}).ok());
+  ASSERT_TRUE(
+      writeSentences(folder.file("validation"), {1, 8}, 40, testGroups(3, 1))
+          .ok());
+  EXPECT_FALSE(
+      evaluate(folder.file("out"), "", folder.file("validation")).ok());
   options.warmup = 13;
   expectRefused(run("out", {}), "warm-up");
 }

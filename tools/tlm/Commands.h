@@ -46,6 +46,9 @@ Action addSpace(CLI::App &app, const GlobalOptions &global);
 Action addLang(CLI::App &app, const GlobalOptions &global);
 Action addTune(CLI::App &app, const GlobalOptions &global);
 Action addCollect(CLI::App &app, const GlobalOptions &global);
+Action addTrain(CLI::App &app, const GlobalOptions &global);
+Action addAdapt(CLI::App &app, const GlobalOptions &global);
+Action addEval(CLI::App &app, const GlobalOptions &global);
 Action addSelftest(CLI::App &app, const GlobalOptions &global);
 
 /// "warning: ..." on stderr, unless quiet.

@@ -44,6 +44,10 @@ constexpr Command kCommands[] = {
     {"lang", "show tasks and schedules as sentences of the model", addLang},
     {"records", "list, merge, export and import stores of measured schedules",
      addRecords},
+    {"train", "train the language model (runs tlm-train)", addTrain},
+    {"adapt", "adapt the language model to a machine (runs tlm-train)",
+     addAdapt},
+    {"eval", "judge a language model (runs tlm-train)", addEval},
     {"selftest", "compile and verify a small built-in model", addSelftest},
 };
 
