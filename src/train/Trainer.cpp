@@ -1,11 +1,13 @@
 #include "train/Trainer.h"
 
 #include "base/Hash.h"
+#include "lang/Vocabulary.h"
 #include "model/Adapter.h"
 #include "model/SafeTensors.h"
 #include "train/BatchOrder.h"
 #include "train/Checkpoint.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -63,6 +65,29 @@ Status fits(const std::string &path, const SentenceFile &file,
                      std::to_string(file.longest()) +
                      " tokens; the model reads " + std::to_string(positions));
   return success();
+}
+
+/// Whether the token ids of a model are the first words of this program.
+bool hasFirstWords(const ModelConfig &config) {
+  const Vocabulary &vocabulary = Vocabulary::get();
+  auto words = size_t(config.vocabulary);
+  return config.vocabularyId.version == kLanguageVersion &&
+         words <= vocabulary.size() &&
+         vocabulary.hash(words) == hexText(config.vocabularyId.hash);
+}
+
+/// Weights from before some words existed get drawn rows for these.
+void learnNewWords(GptFolder &folder, const ModelConfig &config,
+                   uint64_t seed) {
+  if (folder.config.vocabulary >= config.vocabulary ||
+      folder.config.width != config.width || !hasFirstWords(folder.config) ||
+      !hasFirstWords(config))
+    return;
+  std::vector<float> rows = randomParameters(config, seed).tokens;
+  std::ranges::copy(folder.parameters.tokens, rows.begin());
+  folder.parameters.tokens = std::move(rows);
+  folder.config.vocabulary = config.vocabulary;
+  folder.config.vocabularyId = config.vocabularyId;
 }
 
 /// Group by group: a file of any size.
@@ -147,6 +172,8 @@ Status Run::begin() {
     values = toTensors(config, randomParameters(config, options.seed));
   } else {
     TLM_TRY(auto folder, readModelFolder(paths.start));
+    if (options.rank == 0)
+      learnNewWords(folder, config, options.seed);
     if (folder.config != config)
       return makeError(paths.start + ": is of another shape or vocabulary",
                        "give the flags that it was trained with");

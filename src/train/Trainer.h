@@ -15,7 +15,9 @@ namespace tlm {
 struct TrainPaths {
   std::string data;       ///< SentenceFile.h
   std::string validation; ///< the same; may be empty
-  std::string start;      ///< model folder to go on from; may be empty
+  /// Model folder to go on from; may be empty. Words that the data has and the
+  /// folder's weights do not know yet get drawn rows.
+  std::string start;
   /// Model folder, or the folder of the adapter; its checkpoint lies in it.
   std::string out;
 };

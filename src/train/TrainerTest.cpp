@@ -1,5 +1,6 @@
 #include "train/Trainer.h"
 #include "base/AtomicFile.h"
+#include "lang/Vocabulary.h"
 #include "model/GptParameters.h"
 #include "model/LanguageModel.h"
 #include "train/TrainTestData.h"
@@ -99,6 +100,35 @@ TEST_F(TrainerTest, GoesOnFromAFolder) {
   EXPECT_NE(weights("tuned"), weights("base"));
   options.layers = 1;
   expectRefused(run("other", {}, folder.file("base")), "of another shape");
+}
+
+TEST_F(TrainerTest, WordsThatCameSinceAreLearnt) {
+  auto writeFor = [&](int64_t words) {
+    VocabularyId id{
+        kLanguageVersion,
+        std::stoull(Vocabulary::get().hash(size_t(words)), nullptr, 16)};
+    for (const char *name : {"data", "validation"})
+      ASSERT_TRUE(
+          writeSentences(folder.file(name), id, words, testGroups(20, 1, words))
+              .ok());
+  };
+  writeFor(40);
+  ASSERT_TRUE(run("old", {}).ok());
+  writeFor(50);
+  options.steps = 1;
+  options.warmup = 0;
+  options.rate = 1e-9;
+  Result<TrainResult> result = run("new", {}, folder.file("old"));
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  GptFolder before = *readModelFolder(folder.file("old")),
+            after = *readModelFolder(folder.file("new"));
+  EXPECT_EQ(after.config.vocabulary, 50);
+  ASSERT_EQ(after.parameters.tokens.size(), size_t(50 * options.width));
+  for (size_t i = 0; i < before.parameters.tokens.size(); ++i)
+    EXPECT_NEAR(after.parameters.tokens[i], before.parameters.tokens[i], 1e-6);
+  // An adapter's weights stay as they are.
+  options.rank = 2;
+  expectRefused(run("adapter", {}, folder.file("old")), "of another shape");
 }
 
 TEST_F(TrainerTest, AdaptersLeaveTheirModelAndResumeExactly) {
