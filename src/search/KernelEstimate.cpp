@@ -12,7 +12,7 @@ namespace {
 
 // Rates of one core: cycles a microsecond, and bytes a cycle from L2, from L3
 // and from memory. Only their proportions matter for a ranking.
-constexpr double kCycles = 4000, kFromL2 = 32, kFromL3 = 12, kFromMemory = 5;
+constexpr double kCycles = 4000, kFromL2 = 48, kFromL3 = 20, kFromMemory = 10;
 constexpr double kRegionMicroseconds = 0.6, kChunkMicroseconds = 0.05;
 
 /// Cycles and bytes of one worker-independent piece of work, which is cut into
@@ -81,9 +81,12 @@ double Estimator::stepCycles(double row, double width,
   double kept = target.vectorRegisters >= 32 ? 20 : 12;
   if (row * width > kept)
     cycles *= 1 + 0.02 * (row * width - kept);
-  // Weights that do not stay in L1 stream from L2.
-  if (panelBytes > 0.6 * l1())
-    cycles = std::max(cycles, row * lanes * 4 / kFromL2);
+  // Weights that do not stay in L1 stream from L2, half a line a cycle, which
+  // hides behind the products in part.
+  if (panelBytes > 0.6 * l1()) {
+    double stream = row * lanes * 4 / 32;
+    cycles = std::max(cycles, stream) + 0.25 * std::min(cycles, stream);
+  }
   return cycles;
 }
 
@@ -295,9 +298,12 @@ void Estimator::window() {
   result.steps = tiles * taps;
   result.vectorOperations = tiles * operations;
   result.registerTraffic = tiles * 4 * lanes * (read + weightLoads);
-  work.operationCycles += tiles * (cycles + 6);
-  work.epilogueCycles +=
-      tiles * h * meanW * double(epilogueOperations(task)) / 2;
+  // A polynomial over many sums at once has no registers left.
+  double epilogue = double(epilogueOperations(task));
+  double spills = std::max(0.0, held - 0.4 * double(target.vectorRegisters));
+  work.operationCycles += tiles * (cycles * (1 + 0.02 * spills) + 6);
+  work.epilogueCycles += tiles * h * meanW * epilogue / 2 *
+                         (1 + (epilogue > 20 ? 0.08 : 0.02) * spills);
   double rowChunks = images * height / rows;
   result.chunks = rowChunks * blocks / chunkBlocks;
   double share = chunkBlocks / blocks;
@@ -314,14 +320,8 @@ void Estimator::window() {
     work.l2Bytes += result.chunks * result.chunkInputBytes *
                     reach(h, vertical) / h / double(vertical.stride);
   result.cacheFootprint = result.chunkInputBytes + result.chunkOutputBytes;
-  // A block of channels out of whole pixels wastes what stands beside it.
-  double wasted = order == LoopOrder::PanelsOuter &&
-                          result.cacheFootprint > l2() && blocks > 1
-                      ? 2
-                      : 1;
-  result.cacheTraffic = result.chunks *
-                        (result.chunkInputBytes + result.chunkOutputBytes) *
-                        wasted;
+  result.cacheTraffic =
+      result.chunks * (result.chunkInputBytes + result.chunkOutputBytes);
   work.l3Bytes += result.cacheTraffic;
   work.memoryBytes += std::max(0.0, inputBytes(task) + outputBytes(task) -
                                         double(target.l3Bytes) / 2);
