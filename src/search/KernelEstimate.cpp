@@ -41,10 +41,12 @@ private:
   double l1() const { return double(target.l1dBytes); }
   double l2() const { return double(target.l2Bytes); }
   /// Cycles of one reduction step of a tile of `row` vectors by `width`.
-  double stepCycles(double row, double width, double panelBytes) const;
-  /// A product of `tiles` register tiles over `depth` steps each.
+  double stepCycles(double row, double width, double panelBytes,
+                    double pixelBytes) const;
+  /// A product of `tiles` register tiles over `depth` steps each; pixels are
+  /// `pixelBytes` apart.
   void addProduct(double tiles, double row, double width, double depth,
-                  double panelBytes);
+                  double panelBytes, double pixelBytes);
   void contraction(const ContractionShape &shape);
   void winograd(bool staged);
   void window();
@@ -74,13 +76,16 @@ double inputBytes(const Task &task) {
 } // namespace
 
 // Two products and two loads a cycle; a sum waits four cycles for the last one;
-// accumulators beyond what the scheduler keeps apart cost moves.
-double Estimator::stepCycles(double row, double width,
-                             double panelBytes) const {
+// accumulators beyond what LLVM's scheduler keeps apart cost moves.
+double Estimator::stepCycles(double row, double width, double panelBytes,
+                             double pixelBytes) const {
   double cycles = std::max({row * width / 2, (row + width) / 2, 4.0});
-  double kept = target.vectorRegisters >= 32 ? 20 : 12;
+  // Of pixels in the same sets of L1 one is loaded a cycle.
+  if (std::fmod(pixelBytes, 1024) == 0)
+    cycles = std::max(cycles, width);
+  double kept = target.vectorRegisters >= 32 ? 16 : 12;
   if (row * width > kept)
-    cycles *= 1 + 0.02 * (row * width - kept);
+    cycles *= 1 + 0.03 * (row * width - kept);
   // Weights that do not stay in L1 stream from L2, half a line a cycle, which
   // hides behind the products in part.
   if (panelBytes > 0.6 * l1()) {
@@ -91,9 +96,9 @@ double Estimator::stepCycles(double row, double width,
 }
 
 void Estimator::addProduct(double tiles, double row, double width, double depth,
-                           double panelBytes) {
+                           double panelBytes, double pixelBytes) {
   double steps = tiles * depth;
-  double cycles = stepCycles(row, width, panelBytes);
+  double cycles = stepCycles(row, width, panelBytes, pixelBytes);
   result.steps += steps;
   result.vectorOperations += steps * row * width;
   result.registerTraffic += steps * 4 * (row * lanes + width);
@@ -128,7 +133,8 @@ void Estimator::contraction(const ContractionShape &shape) {
   double passes = outerDepth / get(Decision::CacheTile, "depth", outerDepth);
   double panelBytes = 4 * depth * row * lanes / passes;
   double tiles = rowChunks * lines * tilesOfLine * panels;
-  addProduct(tiles * passes, row, meanWidth, depth / passes, panelBytes);
+  addProduct(tiles * passes, row, meanWidth, depth / passes, panelBytes,
+             4 * double(shape.inputStrides[2]));
   result.tilePixels = width;
   result.registers = row * width + row + 1;
   // Loops around the innermost reduction.
@@ -228,7 +234,7 @@ void Estimator::winograd(bool staged) {
   double blocks = allTiles / blockTiles;
   double panelBytes = 4 * channels * row * lanes;
   addProduct(36 * blocks * ceilDiv(blockTiles, width) * panels, row, width,
-             channels, panelBytes);
+             channels, panelBytes, 4 * channels);
   work.operationCycles += allTiles / lanes * (160 * channels + 120 * filters);
   work.epilogueCycles +=
       allTiles * filters / lanes * 16 * double(epilogueOperations(task)) / 2;
@@ -368,9 +374,9 @@ void Estimator::attention() {
          valueVectors = ceilDiv(values, lanes);
   double lines = heads * (rowCount / block) * ceilDiv(block, width);
   addProduct(lines * ceilDiv(keyVectors, keyRow), keyRow, width, depth,
-             4 * depth * keyRow * lanes);
+             4 * depth * keyRow * lanes, 4 * depth);
   addProduct(lines * ceilDiv(valueVectors, valueRow), valueRow, width, keys,
-             4 * keys * valueRow * lanes);
+             4 * keys * valueRow * lanes, 4 * keys);
   double widest = std::max(keyRow, valueRow);
   result.tileVectors = widest;
   result.registers = widest * width + widest + 1;

@@ -20,6 +20,8 @@
 // - L1 has no tile of its own; what fits it is for the model to value.
 // - Every size on the way is a candidate, not only the full one: a chunk that
 //   fills L2 may leave cores idle, which the paper repairs by shrinking it.
+// - A register tile stands at most three times among the first before others
+//   have their turn: where the model errs, it errs for all chunks of a tile.
 // - Algorithm and joined groups are other tensor expressions, each scaled by
 //   itself; for all other choices the model decides, and the default schedule's
 //   stay where it sees no difference.
@@ -32,6 +34,8 @@
 #include "space/DefaultSchedule.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 using namespace tlm;
 
@@ -78,7 +82,7 @@ class Construction {
 public:
   explicit Construction(const SearchInput &input) : input(input) {}
 
-  /// The fastest first, by the model.
+  /// The fastest first, by the model, register tiles taking turns.
   std::vector<Schedule> run();
 
 private:
@@ -230,6 +234,17 @@ Tile Construction::finish(Tile tile) const {
   return tile;
 }
 
+/// The expression and what its register level chose.
+static std::string registerTileText(const Schedule &schedule) {
+  std::string text;
+  for (const Choice &choice : schedule.choices)
+    if (choice.decision == Decision::Algorithm ||
+        choice.decision == Decision::JoinedGroups ||
+        levelOf(choice.decision) == Level::Registers)
+      text += choice.subject + std::to_string(choice.value) + ' ';
+  return text;
+}
+
 std::vector<Schedule> Construction::run() {
   std::vector<Tile> all;
   for (Schedule &expression : expressions()) {
@@ -256,11 +271,21 @@ std::vector<Schedule> Construction::run() {
   for (Tile &tile : all)
     tile = finish(std::move(tile));
   std::stable_sort(all.begin(), all.end(), isFaster);
-  std::vector<Schedule> schedules;
+  constexpr size_t kPerTile = 3;
+  std::map<std::string, size_t> ofTile;
+  std::vector<std::pair<size_t, Schedule>> turns;
   KnownLeaves taken;
   for (Tile &tile : all)
-    if (schedules.size() < kFinished && taken.insert(tile.schedule))
-      schedules.push_back(std::move(tile.schedule));
+    if (taken.insert(tile.schedule))
+      turns.emplace_back(ofTile[registerTileText(tile.schedule)]++ / kPerTile,
+                         std::move(tile.schedule));
+  std::stable_sort(
+      turns.begin(), turns.end(),
+      [](const auto &a, const auto &b) { return a.first < b.first; });
+  std::vector<Schedule> schedules;
+  for (auto &[turn, schedule] : turns)
+    if (schedules.size() < kFinished)
+      schedules.push_back(std::move(schedule));
   return schedules;
 }
 
@@ -285,7 +310,7 @@ public:
   }
 
 private:
-  std::vector<Schedule> schedules; ///< the fastest first, by the model
+  std::vector<Schedule> schedules; ///< in the order to be measured
   size_t next = 0;
   KnownLeaves measured;
 };
