@@ -43,6 +43,8 @@ ROLLER_TRIALS = 10
 ROUNDS = 15
 # Trials at which winners are taken, the last one being --trials.
 EARLY = 10
+# Candidates beyond ten times the default's time are cut off.
+WORST = 0.05
 
 
 def tlm(*arguments):
@@ -147,6 +149,10 @@ class Run:
         """(microseconds, schedule) of the fastest of the first `count`."""
         good = [(t["min_us"], t["schedule"]) for t in trials[:count] if t["outcome"] == "ok"]
         return min(good) if good else (math.inf, None)
+
+    def share_after(self, trials, count, known):
+        """Best known time / best time; before there is one, WORST."""
+        return max(WORST, known / self.best_after(trials, count)[0])
 
     def winners(self, task):
         """{schedule: [(strategy, seed, trials)]} of all searches of the task, or None before they are done."""
@@ -255,9 +261,9 @@ def curves(run):
                                  for s in run.arguments.strategies for seed in run.seeds_of(s))
     for strategy in run.arguments.strategies:
         points = []
+        searches = [(t["key"], run.load(t, strategy, seed)) for t in tasks for seed in run.seeds_of(strategy)]
         for count in range(1, run.trials_of(strategy) + 1):
-            shares = [known[t["key"]] / run.best_after(run.load(t, strategy, seed), count)[0]
-                      for t in tasks for seed in run.seeds_of(strategy)]
+            shares = [run.share_after(trials, count, known[key]) for key, trials in searches]
             points.append(geometric_mean(shares) if shares else math.nan)
         result[strategy] = points
     return result, len(tasks)

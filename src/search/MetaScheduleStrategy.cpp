@@ -41,7 +41,8 @@ constexpr size_t kMeasured = kPopulation / 5;
 
 enum class Mutator { TileSize, ComputeLocation, Unroll, Parallel, None };
 
-/// Which mutator a decision belongs to; a number that is new here is a tile.
+/// Which mutator a decision belongs to; one that is new here is a tile where it
+/// is a number, and a design space of its own where its values have names.
 Mutator mutatorOf(Decision decision) {
   switch (decision) {
   case Decision::Algorithm:
@@ -57,7 +58,7 @@ Mutator mutatorOf(Decision decision) {
   case Decision::MaxParallelism:
     return Mutator::Parallel;
   default:
-    return Mutator::TileSize;
+    return valueText(decision, 0) == "0" ? Mutator::TileSize : Mutator::None;
   }
 }
 

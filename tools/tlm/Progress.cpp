@@ -35,7 +35,7 @@ void Progress::update(int64_t done, const std::string &text) {
   std::fflush(stderr);
 }
 
-Progress::~Progress() {
+void Progress::clear() {
   if (enabled && terminal)
     std::fputs("\r\033[K", stderr);
 }

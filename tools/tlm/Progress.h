@@ -19,8 +19,9 @@ public:
   Progress(const GlobalOptions &global, int64_t total);
   /// `done` of the total; `text` says of what.
   void update(int64_t done, const std::string &text);
-  /// Clears the line of a terminal.
-  ~Progress();
+  /// Clears the line of a terminal, for other output.
+  void clear();
+  ~Progress() { clear(); }
 
 private:
   using Clock = std::chrono::steady_clock;

@@ -165,7 +165,10 @@ public:
       progress.update(before + std::min(done, budget.trialsPerTask),
                       "trials, " + task);
   }
-  void afterTask() { before += budget.trialsPerTask; }
+  void afterTask() {
+    before += budget.trialsPerTask;
+    progress.clear();
+  }
 
 private:
   static int64_t totalOf(const TuneBudget &budget, size_t tasks) {
