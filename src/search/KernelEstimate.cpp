@@ -216,13 +216,18 @@ void Estimator::contraction(const ContractionShape &shape) {
   result.stages = 2;
 }
 
-// F(4x4,3x3): transforms of 36 values a tile, and 36 products.
+// F(2x2,3x3) or F(4x4,3x3): transforms of 16 or 36 values a tile, and as many
+// products.
 void Estimator::winograd(bool staged) {
   const BufferType &in = task.find(Role::Input)->type;
   const BufferType &out = task.output().type;
   double images = double(out.dims[0]);
-  double tileRows = double((out.dims[2] + 3) / 4);
-  double tileColumns = double((out.dims[3] + 3) / 4);
+  auto tile = WinogradTile(
+      int64_t(get(Decision::WinogradTile, "", double(WinogradTile::F4x4))));
+  auto outputs = double(tileOutputs(tile));
+  double values = (outputs + 2) * (outputs + 2);
+  double tileRows = ceilDiv(double(out.dims[2]), outputs);
+  double tileColumns = ceilDiv(double(out.dims[3]), outputs);
   double channels = double(in.channelStride);
   double filters = double(out.channelStride);
   double row = get(Decision::RegisterRow, "f", 1);
@@ -233,26 +238,28 @@ void Estimator::winograd(bool staged) {
   double blockTiles = staged ? allTiles : blockRows * tileColumns;
   double blocks = allTiles / blockTiles;
   double panelBytes = 4 * channels * row * lanes;
-  addProduct(36 * blocks * ceilDiv(blockTiles, width) * panels, row, width,
+  addProduct(values * blocks * ceilDiv(blockTiles, width) * panels, row, width,
              channels, panelBytes, 4 * channels);
-  work.operationCycles += allTiles / lanes * (160 * channels + 120 * filters);
-  work.epilogueCycles +=
-      allTiles * filters / lanes * 16 * double(epilogueOperations(task)) / 2;
-  double scratch = 4 * 36 * (channels + filters);
-  double weights = 4 * 36 * channels * filters;
+  work.operationCycles +=
+      allTiles / lanes * values * (4.5 * channels + 3.5 * filters);
+  work.epilogueCycles += allTiles * filters / lanes * outputs * outputs *
+                         double(epilogueOperations(task)) / 2;
+  double scratch = 4 * values * (channels + filters);
+  double weights = 4 * values * channels * filters;
   result.chunkInputBytes = inputBytes(task) / blocks;
   result.chunkWeightBytes = weights;
   result.chunkOutputBytes = outputBytes(task) / blocks;
   if (staged) {
     double matrices = get(Decision::ParallelTile, "x", 1);
     double chunkVectors = get(Decision::ParallelTile, "f", filters / lanes);
-    result.chunks = 36 / matrices * images * (filters / lanes / chunkVectors);
+    result.chunks =
+        values / matrices * images * (filters / lanes / chunkVectors);
     result.stages = 3;
-    double products = weights + 4 * 36 * allTiles * channels *
+    double products = weights + 4 * values * allTiles * channels *
                                     (filters / lanes / chunkVectors);
     result.cacheFootprint = panelBytes + 4 * allTiles / images * channels;
     result.cacheTraffic = 2 * scratch * allTiles + products;
-    work.l2Bytes += 4 * 36 * allTiles * channels * panels;
+    work.l2Bytes += 4 * values * allTiles * channels * panels;
   } else {
     result.chunks = blocks;
     double kept = scratch * blockTiles;
@@ -260,8 +267,8 @@ void Estimator::winograd(bool staged) {
     bool fits = kept < 0.9 * l2();
     result.cacheTraffic = blocks * weights + inputBytes(task) +
                           outputBytes(task) + (fits ? 0 : 2 * kept * blocks);
-    work.l2Bytes += 2 * kept * blocks +
-                    4 * 36 * allTiles * channels * std::max(0.0, panels - 1);
+    work.l2Bytes += 2 * kept * blocks + 4 * values * allTiles * channels *
+                                            std::max(0.0, panels - 1);
   }
   bool prefetches =
       get(Decision::Prefetch, "", 0) == double(Prefetch::NextPanel);

@@ -20,7 +20,8 @@
 //   the loop around it. A ragged or balanced tile is the next legal size.
 // - Replaying moves later decisions to their nearest legal choice; a replay is
 //   valid when what was mutated came out as asked.
-// - Algorithms and joined groups are design spaces in MetaSchedule's sense:
+// - Algorithms, Winograd tiles and joined groups are design spaces in
+// MetaSchedule's sense:
 //   sampled with the population, never mutated.
 // - Sizes: 128 traces (512), batches as the tuner asks for them (64); the model
 //   scores from 6 observations on (100).
@@ -46,6 +47,7 @@ enum class Mutator { TileSize, ComputeLocation, Unroll, Parallel, None };
 Mutator mutatorOf(Decision decision) {
   switch (decision) {
   case Decision::Algorithm:
+  case Decision::WinogradTile:
   case Decision::JoinedGroups:
     return Mutator::None;
   case Decision::EpiloguePlace:

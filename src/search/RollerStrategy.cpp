@@ -22,7 +22,8 @@
 //   fills L2 may leave cores idle, which the paper repairs by shrinking it.
 // - A register tile stands at most three times among the first before others
 //   have their turn: where the model errs, it errs for all chunks of a tile.
-// - Algorithm and joined groups are other tensor expressions, each scaled by
+// - Algorithm, Winograd tile and joined groups are other tensor expressions,
+// each scaled by
 //   itself; for all other choices the model decides, and the default schedule's
 //   stay where it sees no difference.
 //
@@ -34,6 +35,7 @@
 #include "space/DefaultSchedule.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 
@@ -42,6 +44,15 @@ using namespace tlm;
 namespace {
 
 constexpr size_t kRegisterTiles = 8, kVisits = 96, kFinished = 64;
+
+/// Decisions that make another tensor expression, in the order they are asked.
+constexpr Decision kExpressions[] = {
+    Decision::Algorithm, Decision::WinogradTile, Decision::JoinedGroups};
+
+bool isExpression(Decision decision) {
+  return std::find(std::begin(kExpressions), std::end(kExpressions),
+                   decision) != std::end(kExpressions);
+}
 
 enum class Level { Registers, Cache, Other };
 
@@ -115,12 +126,11 @@ bool sameAt(Level level, const Schedule &a, const Schedule &b) {
 
 } // namespace
 
-/// The default schedule under every algorithm and every number of joined
-/// groups.
+/// The default schedule as every expression.
 std::vector<Schedule> Construction::expressions() const {
   std::vector<Schedule> found = {
       defaultSchedule(input.task, input.target, input.options)};
-  for (Decision decision : {Decision::Algorithm, Decision::JoinedGroups}) {
+  for (Decision decision : kExpressions) {
     std::vector<Schedule> more;
     for (const Schedule &base : found) {
       bool asked = false;
@@ -219,9 +229,7 @@ void Construction::scaleUp(const Tile &tile, Level level, KnownLeaves &visited,
 // fastest by the model.
 Tile Construction::finish(Tile tile) const {
   for (const DecisionPoint &point : decisionsOf(input.space, tile.schedule)) {
-    if (levelOf(point.decision) != Level::Other ||
-        point.decision == Decision::Algorithm ||
-        point.decision == Decision::JoinedGroups)
+    if (levelOf(point.decision) != Level::Other || isExpression(point.decision))
       continue;
     for (int64_t value : point.choices)
       if (std::optional<Schedule> leaf =
@@ -238,8 +246,7 @@ Tile Construction::finish(Tile tile) const {
 static std::string registerTileText(const Schedule &schedule) {
   std::string text;
   for (const Choice &choice : schedule.choices)
-    if (choice.decision == Decision::Algorithm ||
-        choice.decision == Decision::JoinedGroups ||
+    if (isExpression(choice.decision) ||
         levelOf(choice.decision) == Level::Registers)
       text += choice.subject + std::to_string(choice.value) + ' ';
   return text;

@@ -14,13 +14,14 @@ static std::optional<int64_t> chosen(const Schedule &schedule,
   return std::nullopt;
 }
 
-// On a logarithmic scale: tiles of 7 and 8 are neighbours, 1 and 2 are not. A
-// cut that was not asked for before is none.
+// On a logarithmic scale: tiles of 7 and 8 are neighbours, 1 and 2 are not. Of
+// a tile that was not asked for before, the largest: no cut.
 static int64_t nearestChoice(const DecisionPoint &point,
                              const Schedule &wanted) {
   std::optional<int64_t> value = chosen(wanted, point);
   bool cuts = point.decision == Decision::ParallelTile ||
-              point.decision == Decision::CacheTile;
+              point.decision == Decision::CacheTile ||
+              point.decision == Decision::WinogradTile;
   if (!value && cuts)
     return *std::max_element(point.choices.begin(), point.choices.end());
   if (!value)
