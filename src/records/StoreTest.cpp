@@ -219,7 +219,9 @@ TEST_F(StoreTest, KeepsWhatWasAddedBeforeAKill) {
   RecordSet pool = testSet(1, 4000);
   Random random(5);
   size_t next = 0, kills = 0;
-  for (; kills < 25 && next + 3 < pool.records.size(); ++kills) {
+  // More of them, and later, where the machine is slow.
+  for (; kills < 25 || (next <= 20 && kills < 250); ++kills) {
+    ASSERT_LT(next + 3, pool.records.size());
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);
     pid_t child = ::fork();
@@ -239,7 +241,7 @@ TEST_F(StoreTest, KeepsWhatWasAddedBeforeAKill) {
       _exit(0);
     }
     ::close(ends[1]);
-    ::usleep(useconds_t(1000 + random.below(30000)));
+    ::usleep(useconds_t(1000 + random.below(30000 + 1000 * kills)));
     ::kill(child, SIGKILL);
     int status = 0;
     ::waitpid(child, &status, 0);
@@ -257,7 +259,6 @@ TEST_F(StoreTest, KeepsWhatWasAddedBeforeAKill) {
     // A batch that was on its way is there as a whole or not at all.
     EXPECT_EQ(store.stats()->records % 3, 0);
   }
-  EXPECT_EQ(kills, 25u);
   EXPECT_GT(next, 20u);
 }
 
