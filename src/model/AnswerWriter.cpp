@@ -32,10 +32,20 @@ struct Writing {
 
 } // namespace
 
-Error tlm::tooLongForModel(const LanguageModel &model) {
-  return makeError("the sentence is longer than the " +
-                   std::to_string(model.config().positions) +
-                   " tokens that the language model can read");
+Status tlm::checkReadable(const LanguageModel &model, int64_t position,
+                          std::span<const int32_t> tokens) {
+  const ModelConfig &config = model.config();
+  if (tokens.size() > size_t(config.positions - position))
+    return makeError("the sentence is longer than the " +
+                     std::to_string(config.positions) +
+                     " tokens that the language model can read");
+  for (int32_t token : tokens)
+    if (token < 0 || token >= config.vocabulary)
+      return makeError("the sentence has the token " + std::to_string(token) +
+                           "; the weights know " +
+                           std::to_string(config.vocabulary),
+                       "the weights are older than the word");
+  return success();
 }
 
 void tlm::takeForced(AnswerMask &mask, Answer &answer) {
@@ -119,10 +129,13 @@ void tlm::writeAnswers(const LanguageModel &model, std::span<AnswerLane> lanes,
   std::vector<Extension> extensions;
   while (true) {
     std::erase_if(active, [&](Writing &writing) {
-      int64_t end = writing.context.end() + int64_t(writing.unread().size());
-      bool done = writing.mask->done();
-      writing.lane->failed = !done && end > model.config().positions;
-      return done || writing.lane->failed;
+      if (writing.mask->done())
+        return true;
+      Status checked =
+          checkReadable(model, writing.context.end(), writing.unread());
+      if (!checked)
+        writing.lane->failure = checked.error();
+      return !checked.ok();
     });
     if (active.empty())
       return;

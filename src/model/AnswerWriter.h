@@ -9,6 +9,8 @@
 
 #include "model/Inference.h"
 
+#include <optional>
+
 namespace tlm {
 
 /// What all answers of a request go on from: everything before their first
@@ -27,7 +29,7 @@ struct AnswerLane {
   uint64_t stream = 0; ///< its stream
   uint64_t index = 0;  ///< among the answers of the request
   Answer answer;
-  bool failed = false; ///< longer than the model can read
+  std::optional<Error> failure;
 };
 
 /// Fills `starts` for the requests whose result is no error yet; makes it one
@@ -49,7 +51,10 @@ void writeBeams(const LanguageModel &model,
 /// Takes tokens while there is no choice.
 void takeForced(AnswerMask &mask, Answer &answer);
 
-Error tooLongForModel(const LanguageModel &model);
+/// An error when the model cannot read `tokens` at `position`; see
+/// Inference::check.
+Status checkReadable(const LanguageModel &model, int64_t position,
+                     std::span<const int32_t> tokens);
 
 } // namespace tlm
 

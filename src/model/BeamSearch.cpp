@@ -43,10 +43,15 @@ std::vector<Candidate> candidatesOf(const LanguageModel &model,
     }
     std::span<const int32_t> allowed = beam.mask->allowed();
     Distribution next(model, beam.state.data(), allowed);
+    // Words that the weights do not know are no candidates beside known ones.
+    int64_t known = model.config().vocabulary;
+    bool any = std::ranges::any_of(
+        allowed, [&](int32_t token) { return token < known; });
     for (size_t i = 0; i < allowed.size(); ++i)
-      candidates.push_back({b,
-                            beam.answer.logProbability + next.logProbability(i),
-                            next.probabilities()[i], allowed[i]});
+      if (!any || allowed[i] < known)
+        candidates.push_back(
+            {b, beam.answer.logProbability + next.logProbability(i),
+             next.probabilities()[i], allowed[i]});
   }
   // Stable: of equals the better beam's, then the one allowed first.
   std::ranges::stable_sort(candidates, std::ranges::greater(),
@@ -86,10 +91,11 @@ public:
     for (Beam &beam : beams) {
       if (beam.done())
         continue;
-      failed |= beam.context.end() + int64_t(beam.unread().size()) >
-                model.config().positions;
-      if (failed)
+      Status checked = checkReadable(model, beam.context.end(), beam.unread());
+      if (!checked) {
+        failure = checked.error();
         return true;
+      }
       extensions.push_back({&beam.context, beam.unread(), 1});
       beam.read = beam.answer.tokens.size();
     }
@@ -106,15 +112,15 @@ public:
   }
 
   Answers finish() {
-    if (failed)
-      return tooLongForModel(model);
+    if (failure)
+      return *failure;
     std::vector<Answer> answers;
     for (Beam &beam : beams)
       answers.push_back(std::move(beam.answer));
     return answers;
   }
 
-  bool failed = false;
+  std::optional<Error> failure;
 
 private:
   const LanguageModel &model;
@@ -145,9 +151,9 @@ void tlm::writeBeams(const LanguageModel &model,
     active.clear();
     for (Search &search : searches) {
       size_t before = extensions.size();
-      if (search.failed || !search.step(extensions))
+      if (search.failure || !search.step(extensions))
         continue;
-      if (search.failed)
+      if (search.failure)
         extensions.resize(before);
       else
         active.push_back(&search);

@@ -327,6 +327,37 @@ TEST_F(DecodeTest, TokensWithoutAChoiceAreReadAllTheSame) {
   }
 }
 
+/// A choice between words of which the weights know none, or one.
+struct NewerCursor {
+  explicit NewerCursor(bool oneKnown) : oneKnown(oneKnown) {}
+  bool done() const { return place == 3; }
+  std::span<const int32_t> allowed() const {
+    static constexpr int32_t kTokens[] = {3, 4, 41, 40};
+    return place != 1 ? std::span(kTokens).first(2)
+           : oneKnown ? std::span(kTokens).subspan(1, 3)
+                      : std::span(kTokens).subspan(2, 2);
+  }
+  void take(int32_t) { ++place; }
+  bool oneKnown;
+  int place = 0;
+};
+
+TEST_F(DecodeTest, DecisionsThatAreNewToTheWeightsAreRefused) {
+  Inference inference(model, 1);
+  for (const DecodeOptions &options : kMethods) {
+    std::vector<DecodeRequest> requests = {
+        {nullptr, {3}, maskOf(NewerCursor(false)), 0},
+        {nullptr, {3}, maskOf(NewerCursor(true)), 1}};
+    std::vector<Answers> answers = inference.decode(requests, options);
+    ASSERT_FALSE(answers[0].ok());
+    EXPECT_NE(answers[0].error().message.find("the weights know 40"),
+              std::string::npos);
+    ASSERT_TRUE(answers[1].ok()) << answers[1].error().message;
+    for (const Answer &answer : *answers[1])
+      EXPECT_EQ(answer.tokens[1], 4);
+  }
+}
+
 TEST_F(DecodeTest, WordsNewerThanTheWeightsAreNotWritten) {
   std::vector<float> state(size_t(config.width), 0.3f);
   std::vector<int32_t> allowed = {3, 40, 5, 41};

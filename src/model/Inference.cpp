@@ -56,17 +56,7 @@ void Inference::inGroups(
 
 Status Inference::check(const ContextRef &context,
                         std::span<const int32_t> tokens) const {
-  const ModelConfig &config = model.config();
-  int64_t before = context ? context->end() : 0;
-  if (tokens.size() > size_t(config.positions - before))
-    return tooLongForModel(model);
-  for (int32_t token : tokens)
-    if (token < 0 || token >= config.vocabulary)
-      return makeError("the sentence has the token " + std::to_string(token) +
-                           "; the weights know " +
-                           std::to_string(config.vocabulary),
-                       "the weights are older than the word");
-  return success();
+  return checkReadable(model, context ? context->end() : 0, tokens);
 }
 
 std::vector<Result<ContextRef>>
@@ -147,14 +137,14 @@ std::vector<Answers> Inference::decode(std::span<const DecodeRequest> requests,
   for (size_t i = 0; i < requests.size(); ++i)
     for (int64_t k = 0; k < each && results[i].ok(); ++k)
       lanes.push_back({&starts[i], i, requests[i].stream, uint64_t(k),
-                       starts[i].answer, false});
+                       starts[i].answer, std::nullopt});
   inGroups(int64_t(lanes.size()), most, [&](int64_t begin, int64_t end) {
     writeAnswers(model, std::span(lanes).subspan(begin, end - begin), options);
   });
   for (AnswerLane &lane : lanes) {
     Answers &answers = results[lane.request];
-    if (lane.failed)
-      answers = tooLongForModel(model);
+    if (lane.failure)
+      answers = *lane.failure;
     else if (answers.ok())
       answers->push_back(std::move(lane.answer));
   }
