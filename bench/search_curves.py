@@ -8,7 +8,8 @@ fixed one (`tlm tune` measures them in every search) are no proposal of a strate
 neither as trials nor as its best. Then the winners of all strategies and seeds of a task are
 measured again, in turn, beside the default schedule.
 
-A full run takes an hour or two. It may be stopped at any time and goes on where it was: what is
+Tasks of more than 5 GFLOP are left out: they would take most of the time. A full run takes an hour
+or two. It may be stopped at any time and goes on where it was: what is
 done stands in the work folder, one file a search. --minutes ends it after so long.
 
 usage: search_curves.py [--work DIR] [--tasks 20] [--trials 64] [--seeds 1 2 3] [--threads 2]
@@ -39,6 +40,7 @@ from shared_networks import MODELS, with_zero_weights  # noqa: E402
 # Networks, and how many of 20 tasks are theirs.
 SHARES = {"resnet50": 4, "mobilenet_v2": 4, "efficientnet_b0": 3, "bert_base": 3, "gpt2": 3, "llama7b_1layer": 3}
 STRATEGIES = ["random", "evolutionary", "metaschedule", "roller", "transfer"]
+MOST_FLOPS = 5e9
 ROLLER_TRIALS = 10
 ROUNDS = 15
 # Trials at which winners are taken, the last one being --trials.
@@ -77,7 +79,7 @@ def choose_tasks(work, count, threads):
             tlm("space", "sample", model, "--threads", threads, "--tasks-to", work / "tasks")
             tasks = [dict(t, network=name) for t in json.loads(listing.read_text())["tasks"]]
         # With one schedule there is nothing to search.
-        tasks = [t for t in tasks if t["log10_size"] > 1.5]
+        tasks = [t for t in tasks if t["log10_size"] > 1.5 and t["flops"] <= MOST_FLOPS]
         picked, kinds = [], {}
         for most in (2, share):
             for task in tasks:
