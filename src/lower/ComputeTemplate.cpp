@@ -12,13 +12,15 @@
 //     in the worker's memory;
 //   - where operands are contiguous along another loop than the output (a
 //     transpose), that loop runs inside blocks of the innermost one, so that
-//     cache lines are used whole.
+//     cache lines are used whole; a plain transpose of f32 turns blocks in
+//     registers.
 //
 //===----------------------------------------------------------------------===//
 
 #include "lower/ComputeExpression.h"
 #include "lower/Payload.h"
 #include "lower/Text.h"
+#include "lower/Transpose.h"
 
 #include <algorithm>
 #include <utility>
@@ -40,7 +42,8 @@ class ComputeBuilder {
 public:
   explicit ComputeBuilder(const TemplateInput &input)
       : task(input.task), computation(task.computation),
-        threads(input.target.threads), outputType(task.output().type) {
+        threads(input.target.threads), lanes(input.target.vectorFloats()),
+        outputType(task.output().type) {
     payload.autoVectorize = true;
     payload.packings.resize(task.operands.size());
   }
@@ -68,6 +71,8 @@ private:
   void level(size_t depth);
   void openLevel(size_t depth);
   void blockedLevel(size_t depth);
+  bool isTranspose() const;
+  void transposedLevels(size_t depth);
   void padLanes();
 
   /// One output element; the loop variables are open.
@@ -80,7 +85,7 @@ private:
 
   const Task &task;
   const Computation &computation;
-  int64_t threads;
+  int64_t threads, lanes;
   const BufferType &outputType;
   Payload payload;
   LoopNest nest;
@@ -267,7 +272,7 @@ void ComputeBuilder::level(size_t depth) {
   if (depth == order.size())
     return element();
   if (depth == blockedDepth)
-    return blockedLevel(depth);
+    return isTranspose() ? transposedLevels(depth) : blockedLevel(depth);
   openLevel(depth);
 }
 
@@ -290,6 +295,57 @@ void ComputeBuilder::blockedLevel(size_t depth) {
   nest.close();
   lows[inner] = oldLow;
   highs[inner] = oldHigh;
+}
+
+/// Whether every output is one f32 input whose indices are loops and constants.
+bool ComputeBuilder::isTranspose() const {
+  const ScalarNode &load = node(computation.result);
+  if (load.op != Scalar::Load || load.dtype != DType::F32 ||
+      outputType.channelStride > outputType.dims[1])
+    return false;
+  const BufferType &type = task.operands[size_t(load.index)].type;
+  for (size_t d = 0; d < load.arguments.size(); ++d) {
+    const ScalarNode &index = node(load.arguments[d]);
+    bool isLoop = index.op == Scalar::Loop &&
+                  computation.loops[size_t(index.index)] <= type.dims[d];
+    if (!isLoop && index.op != Scalar::Constant)
+      return false;
+  }
+  return true;
+}
+
+/// The two innermost loops, of a transpose.
+void ComputeBuilder::transposedLevels(size_t depth) {
+  const ScalarNode &load = node(computation.result);
+  const BufferType &inputType = task.operands[size_t(load.index)].type;
+  size_t a = order[depth + 1], b = order[depth];
+  IndexAnalysis whole(computation, ranges);
+  std::vector<int64_t> from = stepsOf(load, whole), to = outputType.strides();
+  LoopNest::Index source, target;
+  for (size_t loop = 0; loop < loopCount(); ++loop)
+    if (loop != a && loop != b && computation.loops[loop] != 1) {
+      source.emplace_back(variables[loop], from[loop]);
+      target.emplace_back(variables[loop], to[loop]);
+    }
+  int64_t start = inputType.origin();
+  std::vector<int64_t> strides = inputType.strides();
+  for (size_t d = 0; d < load.arguments.size(); ++d)
+    if (const auto &form = whole.linear(load.arguments[d]))
+      start += form->base * strides[d];
+  auto bound = [&](const std::string &given, int64_t value) {
+    return given.empty() ? nest.index(value, {}) : given;
+  };
+  transposeMatrix(nest, {.source = array(size_t(load.index)),
+                         .target = array(task.operands.size() - 1),
+                         .sourceAt = nest.index(start, source),
+                         .targetAt = nest.index(outputType.origin(), target),
+                         .sourceStride = from[a],
+                         .targetStride = to[b],
+                         .lowA = bound(lows[a], 0),
+                         .highA = bound(highs[a], computation.loops[a]),
+                         .lowB = bound(lows[b], 0),
+                         .highB = bound(highs[b], computation.loops[b]),
+                         .lanes = lanes});
 }
 
 void ComputeBuilder::openLevel(size_t depth) {

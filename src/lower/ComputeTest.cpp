@@ -354,6 +354,28 @@ TEST(Compute, Transposes) {
     }
 }
 
+/// Whole blocks in registers and what is left of them, from a row on.
+TEST(Compute, PlainTransposes) {
+  for (auto [rows, columns] : {std::pair<int64_t, int64_t>{64, 64},
+                               {37, 135},
+                               {5, 70},
+                               {400, 65},
+                               {16, 16}}) {
+    ComputationBuilder builder({2, rows, 3, columns});
+    Node load =
+        builder.load(0, DType::F32,
+                     {builder.loop(0), builder.integer(1), builder.loop(3),
+                      builder.loop(2), builder.loop(1)});
+    Task task;
+    task.kind = TaskKind::Compute;
+    task.computation = builder.finish(load);
+    task.operands = {{Role::Input, {.dims = {2, 2, columns, 3, rows + 1}}},
+                     {Role::Output, {.dims = {2, rows, 3, columns}}}};
+    std::mt19937 random(4);
+    EXPECT_EQ(mismatch(task, random, true), "");
+  }
+}
+
 /// [N,C,L] to [N,1,L], where rows of accumulators are wanted.
 TEST(Compute, ReducesAcrossRows) {
   for (Combine combine : {Combine::Sum, Combine::Max, Combine::Product}) {

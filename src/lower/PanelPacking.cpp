@@ -1,38 +1,12 @@
 #include "lower/PanelPacking.h"
 
 #include "base/Check.h"
-#include "lower/Text.h"
+#include "lower/Transpose.h"
 
 #include <algorithm>
 #include <vector>
 
 using namespace tlm;
-
-// Exchanges index bits between rows and lanes, one shuffle a row and bit.
-static std::vector<std::string> transpose(LoopNest &nest,
-                                          std::vector<std::string> v) {
-  int64_t lanes = int64_t(v.size());
-  std::string type = cat("vector<", lanes, "xf32>");
-  for (int64_t bit = 1; bit < lanes; bit *= 2)
-    for (int64_t r = 0; r < lanes; ++r) {
-      if (r & bit)
-        continue;
-      std::vector<int64_t> low, high;
-      for (int64_t c = 0; c < lanes; ++c) {
-        low.push_back(c & bit ? lanes + c - bit : c);
-        high.push_back(c & bit ? lanes + c : c + bit);
-      }
-      std::string a = v[size_t(r)], b = v[size_t(r | bit)];
-      std::string x = nest.fresh("t"), y = nest.fresh("t");
-      nest.raw(cat("    ", x, " = vector.shuffle ", a, ", ", b, " [",
-                   join(low, ", "), "] : ", type, ", ", type, "\n    ", y,
-                   " = vector.shuffle ", a, ", ", b, " [", join(high, ", "),
-                   "] : ", type, ", ", type, "\n"));
-      v[size_t(r)] = x;
-      v[size_t(r | bit)] = y;
-    }
-  return v;
-}
 
 static void copyRows(LoopNest &nest, const PanelCopy &p) {
   int64_t pitch = p.vectors * p.lanes;
@@ -66,7 +40,7 @@ static void transposeBlocks(LoopNest &nest, const PanelCopy &p) {
         rows[size_t(r)] = nest.load(
             p.source, nest.index((c + r) * p.columnStride, {{from, 1}}),
             p.lanes);
-      rows = transpose(nest, std::move(rows));
+      rows = transposeLanes(nest, std::move(rows));
       for (int64_t r = 0; r < p.lanes; ++r)
         nest.store(rows[size_t(r)], p.target,
                    nest.index(r * pitch + c, {{to, 1}}), p.lanes);
