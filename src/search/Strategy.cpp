@@ -4,7 +4,7 @@ using namespace tlm;
 
 std::span<const StrategyInfo> tlm::strategies() {
   static constexpr StrategyInfo kStrategies[] = {
-      {"default", "the default schedule, nothing else", 1, makeDefault},
+      {"default", "the default schedule, nothing else", 2, makeDefault},
       {"evolutionary",
        "mutation and crossover under a learned cost model, after Ansor", 64,
        makeEvolutionary},
@@ -14,7 +14,7 @@ std::span<const StrategyInfo> tlm::strategies() {
       {"near-default", "the default schedule, changed a little", 64,
        makeNearDefault},
       {"random", "every choice uniform among its siblings", 64, makeRandom},
-      {"roller", "aligned tiles scaled up level by level, after Roller", 10,
+      {"roller", "aligned tiles scaled up level by level, after Roller", 12,
        makeRoller},
       {"transfer", "the schedules of the nearest tasks that are recorded", 16,
        makeTransfer},

@@ -56,7 +56,8 @@ public:
 
 struct StrategyInfo {
   std::string_view name, summary;
-  /// Candidates a task where nobody says how many.
+  /// Candidates a task where nobody says how many; the default schedule and the
+  /// fixed one (TaskTuner.h) are two of them.
   int64_t trials;
   std::unique_ptr<Strategy> (*make)(const SearchInput &input);
 };

@@ -289,7 +289,7 @@ Action addTune(CLI::App &app, const GlobalOptions &global) {
       ->check(CLI::IsMember(names))
       ->capture_default_str();
   app.add_option("--trials", options->trials,
-                 "candidates a task (64; roller 10, transfer 16)")
+                 "candidates a task (64; roller 12, transfer 16, default 2)")
       ->check(CLI::Range(1, 1000000));
   app.add_option("--total-trials", options->totalTrials,
                  "candidates over all tasks, where they gain most")
