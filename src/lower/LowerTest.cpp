@@ -237,3 +237,28 @@ TEST(Lower, MatMul) {
   expectEqual(
       MatMulCase{.m = 128, .k = 64, .n = 96, .transposed = false}.task(), 0);
 }
+
+/// Between NCHW and NHWC: blocks of channels and pixels, and what is left.
+TEST(Lower, Layouts) {
+  for (int64_t channels : {1, 3, 16, 24, 40})
+    for (auto [height, width] :
+         {std::pair<int64_t, int64_t>{1, 1}, {6, 3}, {4, 14}, {7, 7}, {6, 33}})
+      for (int64_t border : {0, 2}) {
+        BufferType plain{.dims = {2, channels, height, width}}, nhwc = plain;
+        nhwc.layout = Layout::Nhwc;
+        nhwc.channelStride = (channels + 15) / 16 * 16;
+        nhwc.border = {border, border, border, 0};
+        for (bool toChannels : {true, false}) {
+          Task task;
+          task.kind = TaskKind::Copy;
+          task.operands = {{Role::Input, toChannels ? plain : nhwc},
+                           {Role::Output, toChannels ? nhwc : plain}};
+          expectEqual(task, 0);
+        }
+        plain.border = {0, border, 0, 0};
+        Task task;
+        task.kind = TaskKind::Copy;
+        task.operands = {{Role::Input, nhwc}, {Role::Output, plain}};
+        expectEqual(task, 0);
+      }
+}

@@ -200,7 +200,9 @@ Result<Payload> tlm::copyTemplate(const TemplateInput &input) {
   const BufferType &in = task.find(Role::Input)->type;
   const BufferType &out = task.output().type;
   int64_t lanes = input.target.vectorFloats();
-  if (in.dims != out.dims || in.dims.size() != 4 || in.layout != out.layout)
+  if (in.dims.size() == 4 && in.layout != out.layout)
+    return layoutTemplate(input);
+  if (in.dims != out.dims || in.dims.size() != 4)
     return plainTemplate(input);
   // Nhwc: a row is W * channelStride floats when there is nothing between.
   bool channelsLast = in.layout == Layout::Nhwc;

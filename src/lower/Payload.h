@@ -80,6 +80,8 @@ Result<Payload> windowTemplate(const TemplateInput &input);
 Result<Payload> globalPoolTemplate(const TemplateInput &input);
 Result<Payload> pointwiseTemplate(const TemplateInput &input);
 Result<Payload> copyTemplate(const TemplateInput &input);
+/// A Copy between layouts.
+Result<Payload> layoutTemplate(const TemplateInput &input);
 Result<Payload> softmaxTemplate(const TemplateInput &input);
 Result<Payload> normalizeTemplate(const TemplateInput &input);
 Result<Payload> attentionTemplate(const TemplateInput &input);

@@ -492,7 +492,9 @@ static void scheduleMove(const Task &task, const Target &target,
   const BufferType &in = task.find(Role::Input)->type;
   double time = estimateMicroseconds(task, target);
   int64_t workers = usefulWorkers(target, time);
-  int64_t rows = task.kind == TaskKind::Pointwise || in.layout == Layout::Nhwc
+  bool isImage =
+      in.layout == Layout::Nhwc || task.output().type.layout == Layout::Nhwc;
+  int64_t rows = task.kind == TaskKind::Pointwise || isImage
                      ? task.output().type.dims[2]
                      : in.dims[1] * in.dims[2];
   schedule.set(Decision::ParallelTile, "rows",

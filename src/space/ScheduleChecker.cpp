@@ -473,11 +473,13 @@ void Replay::pointwise() {
 
 void Replay::copy() {
   const BufferType &in = task.operands[0].type;
-  if (in.dims.size() != 4 || in.layout != out.layout ||
-      in.channelStride != out.channelStride || in.dtype != DType::F32)
+  bool turns = in.layout != out.layout;
+  if (in.dims.size() != 4 || in.dtype != DType::F32 ||
+      (turns ? (in.channelStride + out.channelStride) % lanes != 0
+             : in.channelStride != out.channelStride))
     return require(false, "rows are not contiguous");
   int64_t count =
-      in.layout == Layout::Nhwc ? in.dims[2] : in.dims[1] * in.dims[2];
+      turns || in.layout == Layout::Nhwc ? in.dims[2] : in.dims[1] * in.dims[2];
   int64_t tile = take(Decision::ParallelTile, "rows");
   int64_t chunks =
       in.dims[0] * cut(count, tile, "chunks do not cover the rows");

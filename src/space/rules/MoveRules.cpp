@@ -71,18 +71,23 @@ Status copyExists(const RuleInput &input) {
     return makeError("copy: another kind of task");
   const BufferType &in = task.find(Role::Input)->type;
   const BufferType &out = task.output().type;
-  if (in.dims.size() != 4 || in.layout != out.layout ||
-      in.channelStride != out.channelStride)
-    return makeError("copy: rows are not contiguous on both sides");
+  if (in.dims.size() != 4)
+    return makeError("copy: not an image");
   if (in.dtype != DType::F32)
     return makeError("copy: elements are not f32");
+  if (in.layout == out.layout && in.channelStride != out.channelStride)
+    return makeError("copy: rows are not contiguous on both sides");
+  if (in.layout != out.layout &&
+      std::max(in.channelStride, out.channelStride) % input.lanes())
+    return makeError("copy: channels are not whole vectors");
   return success();
 }
 
 void decideCopy(const RuleInput &input, Asker &ask) {
   const BufferType &in = input.task.find(Role::Input)->type;
-  int64_t rows =
-      in.layout == Layout::Nhwc ? in.dims[2] : in.dims[1] * in.dims[2];
+  bool plain = in.layout == Layout::Plain &&
+               input.task.output().type.layout == Layout::Plain;
+  int64_t rows = plain ? in.dims[1] * in.dims[2] : in.dims[2];
   int64_t tile = ask(Decision::ParallelTile, "rows",
                      chunkTiles(rows, input.limits.chunks / in.dims[0]));
   ask.maxParallelism(input, in.dims[0] * (rows / tile));
