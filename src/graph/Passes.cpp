@@ -10,6 +10,7 @@ std::span<const GraphPass> tlm::graphPasses() {
       {"fold-constants", foldConstants},
       {"remove-identities", removeIdentities},
       {"fold-pads", foldPads},
+      {"drop-taps", dropTaps},
       // Before fold-scales, which would take the + 3 of a hard-sigmoid.
       {"recognise-activations", recogniseActivations},
       {"recognise-gelu", recogniseGelu},

@@ -27,6 +27,9 @@ void removeIdentities(Graph &graph);
 /// becomes the window's padding.
 void foldPads(Graph &graph);
 
+/// Taps of a convolution that read nothing but padding go.
+void dropTaps(Graph &graph);
+
 /// Per-channel Mul and Add (batch norm, mostly) behind a convolution go into
 /// its weights and bias; per-column Mul behind a MatMul into its weights. A
 /// longer chain of such steps behind anything else becomes one Mul and one Add.

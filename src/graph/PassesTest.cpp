@@ -161,6 +161,37 @@ TEST_F(PassesTest, ZeroPadGoesIntoConv) {
   EXPECT_EQ(windows[0].padEnd, 3);
 }
 
+TEST_F(PassesTest, TapsOfPaddingGo) {
+  // Rows read pixels at -5, 0 and 5 from theirs, columns only their own.
+  Window w{3, 1, 5, 5, 5};
+  finish(add(Op::Conv, {x, constant({4, 2, 3, 3}), constant({4})},
+             ConvAttributes{{w, w}, 1}));
+  EXPECT_EQ(graph.value(graph.nodes[0].inputs[1]).dims, (Dims{4, 2, 3, 1}));
+  const auto &conv = std::get<ConvAttributes>(graph.nodes[0].attributes);
+  EXPECT_EQ(conv.windows[0], w);
+  EXPECT_EQ(conv.windows[1], (Window{1, 1, 1, 0, 0}));
+}
+
+TEST_F(PassesTest, WindowsWithoutTheirUnusedTapsAgree) {
+  int64_t narrowed = 0;
+  for (int64_t kernel : {1, 2, 3, 4})
+    for (int64_t stride : {1, 3})
+      for (int64_t dilation : {1, 4, 7})
+        for (int64_t begin : {0, 3, 7, 9})
+          for (int64_t end : {0, 2, 8}) {
+            Window w{kernel, stride, dilation, begin, end};
+            if (dilation * (kernel - 1) >= 5 + begin + end)
+              continue;
+            graph = Graph();
+            x = builder.addInput("x", DType::F32, {1, 2, 6, 5});
+            finish(add(Op::Conv, {x, constant({4, 1, kernel, kernel})},
+                       ConvAttributes{{w, w}, 2}));
+            narrowed += countOf(graph.value(graph.nodes[0].inputs[1]).dims) <
+                        4 * kernel * kernel;
+          }
+  EXPECT_GT(narrowed, 20);
+}
+
 TEST_F(PassesTest, OtherPadsStay) {
   ValueId ones =
       add(Op::Pad, {x}, PadAttributes{{0, 0, 1, 1}, {0, 0, 1, 1}, 1});
