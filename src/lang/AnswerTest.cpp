@@ -16,18 +16,8 @@ namespace {
 /// The 3x3 convolution 56x56x64.
 Task squareConv() { return spaceTestTasks()[2]; }
 
-std::vector<Token> tokensOf(std::string_view text) {
-  std::vector<Token> tokens;
-  while (!text.empty()) {
-    std::string_view word = text.substr(0, text.find(' '));
-    tokens.push_back(Vocabulary::get().at(word));
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
-  }
-  return tokens;
-}
-
 std::string errorOf(const Space &space, std::string_view text) {
-  Result<Schedule> schedule = parseAnswer(space, tokensOf(text));
+  Result<Schedule> schedule = parseAnswer(space, readWords(text));
   return schedule ? "" : schedule.error().message;
 }
 

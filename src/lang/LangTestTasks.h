@@ -5,12 +5,24 @@
 
 #include "base/Check.h"
 #include "base/Random.h"
+#include "lang/Vocabulary.h"
 #include "space/SpaceTestTasks.h"
 #include "target/Target.h"
 
 #include <cmath>
 
 namespace tlm {
+
+/// Of words with a space between them.
+inline std::vector<Token> readWords(std::string_view text) {
+  std::vector<Token> tokens;
+  while (!text.empty()) {
+    std::string_view word = text.substr(0, text.find(' '));
+    tokens.push_back(Vocabulary::get().at(word));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+  }
+  return tokens;
+}
 
 inline Task taskOf(const std::string &body) {
   Result<Task> task = parseTask("tlm-task 1\n" + body);

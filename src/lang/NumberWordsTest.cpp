@@ -1,4 +1,5 @@
 #include "lang/NumberWords.h"
+#include "lang/LangTestTasks.h"
 
 #include "base/Random.h"
 
@@ -26,18 +27,8 @@ std::vector<Token> real(T value) {
   return tokens;
 }
 
-std::vector<Token> tokensOf(std::string_view text) {
-  std::vector<Token> tokens;
-  while (!text.empty()) {
-    std::string_view word = text.substr(0, text.find(' '));
-    tokens.push_back(Vocabulary::get().at(word));
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
-  }
-  return tokens;
-}
-
 std::string errorOf(std::string_view text) {
-  std::vector<Token> tokens = tokensOf(text);
+  std::vector<Token> tokens = readWords(text);
   TokenReader reader(tokens);
   Result<int64_t> value = readInteger(reader);
   return value ? "" : value.error().message;

@@ -14,18 +14,8 @@ std::vector<Token> tokensOf(const Task &task) {
   return tokens;
 }
 
-std::vector<Token> tokensOf(std::string_view text) {
-  std::vector<Token> tokens;
-  while (!text.empty()) {
-    std::string_view word = text.substr(0, text.find(' '));
-    tokens.push_back(Vocabulary::get().at(word));
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
-  }
-  return tokens;
-}
-
 std::string errorOf(std::string_view text) {
-  std::vector<Token> tokens = tokensOf(text);
+  std::vector<Token> tokens = readWords(text);
   TokenReader reader(tokens);
   Result<Task> task = readTask(reader);
   return task ? "" : task.error().message;
