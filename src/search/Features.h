@@ -14,7 +14,7 @@
 #ifndef TLM_SEARCH_FEATURES_H
 #define TLM_SEARCH_FEATURES_H
 
-#include "search/KernelEstimate.h"
+#include "space/KernelEstimate.h"
 
 #include <string>
 #include <vector>

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "search/Strategy.h"
-#include "search/Variation.h"
 #include "space/DefaultSchedule.h"
+#include "space/Variation.h"
 
 using namespace tlm;
 

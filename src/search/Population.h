@@ -12,7 +12,7 @@
 
 #include "search/CostModel.h"
 #include "search/Strategy.h"
-#include "search/Variation.h"
+#include "space/Variation.h"
 
 #include <map>
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "search/Strategy.h"
-#include "search/Variation.h"
+#include "space/Variation.h"
 
 using namespace tlm;
 

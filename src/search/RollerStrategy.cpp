@@ -29,10 +29,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "search/KernelEstimate.h"
 #include "search/Strategy.h"
-#include "search/Variation.h"
 #include "space/DefaultSchedule.h"
+#include "space/KernelEstimate.h"
+#include "space/Variation.h"
 
 #include <algorithm>
 #include <iterator>

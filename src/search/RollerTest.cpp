@@ -1,7 +1,7 @@
 #include "search/Features.h"
-#include "search/KernelEstimate.h"
 #include "search/Strategy.h"
 #include "space/DefaultSchedule.h"
+#include "space/KernelEstimate.h"
 #include "space/SpaceTestTasks.h"
 
 #include <algorithm>

@@ -13,8 +13,8 @@
 
 #include "base/Hash.h"
 #include "search/Strategy.h"
-#include "search/Variation.h"
 #include "space/DefaultSchedule.h"
+#include "space/Variation.h"
 
 #include <algorithm>
 #include <cmath>

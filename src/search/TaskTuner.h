@@ -16,7 +16,7 @@
 #include "search/CostModel.h"
 #include "search/Strategy.h"
 #include "search/TrialLog.h"
-#include "search/Variation.h"
+#include "space/Variation.h"
 
 #include <optional>
 #include <string>

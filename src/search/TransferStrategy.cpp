@@ -19,8 +19,8 @@
 
 #include "search/Strategy.h"
 #include "search/TaskDistance.h"
-#include "search/Variation.h"
 #include "space/DefaultSchedule.h"
+#include "space/Variation.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "search/Variation.h"
+#include "space/Variation.h"
 
 #include "lower/KernelCase.h"
 

@@ -1,7 +1,7 @@
 //===- Variation.h - schedules made from schedules --------------*- C++ -*-===//
 
-#ifndef TLM_SEARCH_VARIATION_H
-#define TLM_SEARCH_VARIATION_H
+#ifndef TLM_SPACE_VARIATION_H
+#define TLM_SPACE_VARIATION_H
 
 #include "space/Space.h"
 
@@ -55,4 +55,4 @@ private:
 
 } // namespace tlm
 
-#endif // TLM_SEARCH_VARIATION_H
+#endif // TLM_SPACE_VARIATION_H

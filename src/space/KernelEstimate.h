@@ -15,8 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TLM_SEARCH_KERNELESTIMATE_H
-#define TLM_SEARCH_KERNELESTIMATE_H
+#ifndef TLM_SPACE_KERNELESTIMATE_H
+#define TLM_SPACE_KERNELESTIMATE_H
 
 #include "space/Schedule.h"
 #include "target/Target.h"
@@ -57,4 +57,4 @@ KernelEstimate estimateKernel(const Task &task, const Target &target,
 
 } // namespace tlm
 
-#endif // TLM_SEARCH_KERNELESTIMATE_H
+#endif // TLM_SPACE_KERNELESTIMATE_H

@@ -1,4 +1,4 @@
-#include "search/KernelEstimate.h"
+#include "space/KernelEstimate.h"
 
 #include "space/CodeSize.h"
 #include "space/ContractionShape.h"
