@@ -3,6 +3,7 @@
 #include "lang/Answer.h"
 #include "lang/Sentence.h"
 #include "space/DefaultSchedule.h"
+#include "space/Variation.h"
 
 #include <algorithm>
 #include <charconv>
@@ -41,6 +42,72 @@ Branch branchOf(const std::vector<Token> &answer, Quality quality,
     branch.tokens.push_back(qualityToken(quality));
   return branch;
 }
+
+/// One to three mutations away.
+Schedule nearDefault(const Space &space, const Schedule &center,
+                     Random &random) {
+  Schedule schedule = center;
+  for (uint64_t steps = 1 + random.below(3); steps > 0; --steps)
+    schedule = mutate(space, schedule, random);
+  return schedule;
+}
+
+/// The different schedules so far, and which are best by the estimate.
+class SampledSchedules {
+public:
+  SampledSchedules(const Task &task, const Space &space,
+                   const TimeEstimate &estimate)
+      : task(task), space(space), estimate(estimate) {}
+
+  void take(Schedule schedule) {
+    if (!seen.insert(schedule.text()).second)
+      return;
+    double time = estimate ? estimate(task, schedule) : 0;
+    best.insert({time, schedules.size()});
+    if (best.size() > kParents)
+      best.erase(std::prev(best.end()));
+    times.push_back(time);
+    schedules.push_back(std::move(schedule));
+  }
+  int64_t size() const { return int64_t(schedules.size()); }
+  /// A copy of the first one.
+  Schedule center() const { return schedules.front(); }
+  /// Of one of the best, or of two of them.
+  Schedule child(Random &random) const {
+    const Schedule &parent = schedules[drawParent(random)];
+    if (random.below(3) == 0)
+      return cross(space, parent, schedules[drawParent(random)], random);
+    return mutate(space, parent, random);
+  }
+  /// In random order: groups are of all qualities.
+  std::vector<LabelledSchedule> labelled(Random &random) {
+    std::vector<LabelledSchedule> all;
+    for (size_t i = 0; i < schedules.size(); ++i) {
+      Quality quality;
+      if (estimate)
+        quality = qualityBucket(best.begin()->first / times[i]);
+      all.push_back({std::move(schedules[i]), quality});
+    }
+    for (size_t i = estimate ? all.size() : 0; i > 1; --i)
+      std::swap(all[i - 1], all[random.below(i)]);
+    return all;
+  }
+
+private:
+  static constexpr size_t kParents = 6;
+
+  size_t drawParent(Random &random) const {
+    return std::next(best.begin(), int64_t(random.below(best.size())))->second;
+  }
+
+  const Task &task;
+  const Space &space;
+  const TimeEstimate &estimate;
+  std::set<std::string> seen;
+  std::vector<Schedule> schedules;
+  std::vector<double> times;
+  std::set<std::pair<double, size_t>> best; ///< time, index; few
+};
 
 } // namespace
 
@@ -81,26 +148,17 @@ std::vector<LabelledSchedule>
 tlm::randomSchedules(const Task &task, const Target &target, const Space &space,
                      int64_t count, const TimeEstimate &estimate,
                      Random &random) {
-  std::vector<LabelledSchedule> schedules;
-  std::set<std::string> seen;
-  auto take = [&](Schedule schedule) {
-    if (seen.insert(schedule.text()).second)
-      schedules.push_back({std::move(schedule), std::nullopt});
-  };
-  take(defaultSchedule(task, target));
+  SampledSchedules sampled(task, space, estimate);
+  sampled.take(defaultSchedule(task, target));
+  const Schedule center = sampled.center();
   // Small spaces have fewer leaves than asked for.
-  for (int64_t tries = 0; tries < 4 * count && int64_t(seen.size()) < count;
-       ++tries)
-    take(space.sample(random));
-  if (!estimate)
-    return schedules;
-  std::vector<double> times;
-  for (const LabelledSchedule &labelled : schedules)
-    times.push_back(estimate(task, labelled.schedule));
-  double best = *std::ranges::min_element(times);
-  for (size_t i = 0; i < schedules.size(); ++i)
-    schedules[i].quality = qualityBucket(best / times[i]);
-  return schedules;
+  for (int64_t tries = 0; tries < 4 * count && sampled.size() < count; ++tries)
+    if (!estimate || tries % 4 == 0)
+      sampled.take(space.sample(random));
+    else
+      sampled.take(tries % 4 == 1 ? nearDefault(space, center, random)
+                                  : sampled.child(random));
+  return sampled.labelled(random);
 }
 
 VocabularyId tlm::vocabularyIdOfLanguage() {

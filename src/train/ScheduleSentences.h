@@ -58,8 +58,11 @@ SentenceSet sentencesOf(const Hardware &hardware, const Task &task,
 /// any unit, of which only ratios count.
 using TimeEstimate = std::function<double(const Task &, const Schedule &)>;
 
-/// The default schedule and random ones, `count` at most, all different; with
-/// buckets where there is an estimate.
+/// The default schedule and others, `count` at most, all different. Without an
+/// estimate they are random and have no bucket. With one, a quarter is random,
+/// a quarter a few mutations away from the default and half descend from the
+/// best so far, in mixed order, so that every bucket has answers; it is best
+/// estimate / own estimate among them.
 std::vector<LabelledSchedule>
 randomSchedules(const Task &task, const Target &target, const Space &space,
                 int64_t count, const TimeEstimate &estimate, Random &random);

@@ -1,11 +1,15 @@
 //===- SentencesTool.cpp - tlm-sentences: data for tlm-train --------------===//
 
-#include "base/AtomicFile.h"
-#include "lang/Vocabulary.h"
+#include "lang/Sentence.h"
+#include "space/KernelEstimate.h"
+#include "train/EstimateRanks.h"
 #include "train/RecordSentences.h"
+#include "train/TaskCorpus.h"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdio>
+#include <filesystem>
 
 using namespace tlm;
 
@@ -19,23 +23,21 @@ int fail(const Error &error) {
 }
 
 struct Flags {
-  std::string path, store, mcpu = "host";
-  std::vector<std::string> tasks;
-  int64_t answers = 48, threads = 0, group = 0;
+  std::string path, store, heldOut;
+  std::vector<std::string> tasks, heldOutTasks, mcpu = {"host"};
+  std::vector<int64_t> threads;
+  int64_t answers = 48, group = 0;
   uint64_t seed = 1;
   SentenceOptions options;
+  CorpusOptions corpus;
 };
 
-Result<std::vector<Task>> readTaskFiles(const std::vector<std::string> &paths) {
-  std::vector<Task> tasks;
-  for (const std::string &path : paths) {
-    TLM_TRY(auto text, readWholeFile(path));
-    Result<Task> task = parseTask(text);
-    if (!task)
-      return makeError(path + ": " + task.error().message, task.error().hint);
-    tasks.push_back(std::move(*task));
-  }
-  return tasks;
+long long number(int64_t value) { return static_cast<long long>(value); }
+
+/// No keys without --held-out.
+Result<HeldOutKeys> readHeldOut(const Flags &flags) {
+  return flags.heldOut.empty() ? HeldOutKeys()
+                               : HeldOutKeys::read(flags.heldOut);
 }
 
 Status writeSet(const std::string &path, const SentenceSet &set) {
@@ -57,40 +59,165 @@ Status writeSet(const std::string &path, const SentenceSet &set) {
   return success();
 }
 
+/// Every CPU with every number of threads.
+Result<std::vector<Target>> readTargets(const Flags &flags) {
+  std::vector<Target> targets;
+  for (const std::string &cpu : flags.mcpu) {
+    TLM_TRY(auto target, targetFor(cpu));
+    if (flags.threads.empty())
+      targets.push_back(target);
+    for (int64_t threads : flags.threads) {
+      target.threads = threads;
+      targets.push_back(target);
+    }
+  }
+  return targets;
+}
+
+/// Answers of every bucket, as text.
+std::string bucketsText(const std::vector<int64_t> &counts) {
+  std::string text;
+  for (size_t bucket = 0; bucket < counts.size(); ++bucket)
+    text += (bucket ? "  " : "") + neededQualityWords()[bucket] + ' ' +
+            std::to_string(counts[bucket]);
+  return text;
+}
+
 Status writeRandom(const Flags &flags) {
-  TLM_TRY(auto target, targetFor(flags.mcpu));
-  if (flags.threads > 0)
-    target.threads = flags.threads;
-  TLM_TRY(auto tasks, readTaskFiles(flags.tasks));
+  TLM_TRY(auto targets, readTargets(flags));
+  TLM_TRY(auto tasks, readTaskLists(flags.tasks));
+  TLM_TRY(auto heldOut, readHeldOut(flags));
+  TLM_TRY_STATUS(refuseHeldOut(heldOut, tasks));
   Random random(flags.seed);
   SentenceSet set;
+  std::vector<int64_t> buckets(kQualityBuckets);
   for (const Task &task : tasks) {
+    const Target &target = targets[random.below(targets.size())];
     Space space(task, target);
-    set.append(sentencesOf(
-        Hardware::of(target), task, space,
-        randomSchedules(task, target, space, flags.answers, {}, random),
-        flags.options, random));
+    std::vector<LabelledSchedule> schedules = randomSchedules(
+        task, target, space, flags.answers,
+        [&](const Task &task, const Schedule &schedule) {
+          return estimateKernel(task, target, schedule).microseconds;
+        },
+        random);
+    for (const LabelledSchedule &labelled : schedules)
+      ++buckets[size_t(*labelled.quality)];
+    set.append(sentencesOf(Hardware::of(target), task, space, schedules,
+                           flags.options, random));
   }
+  std::printf("%zu tasks on %zu machines; %s\n", tasks.size(), targets.size(),
+              bucketsText(buckets).c_str());
   return writeSet(flags.path, set);
 }
 
 Status writeRecords(const Flags &flags) {
   TLM_TRY(auto store, Store::open(flags.store, Store::Access::Read));
-  TLM_TRY(auto tasks, readTaskFiles(flags.tasks));
+  TLM_TRY(auto tasks, readTaskLists(flags.tasks));
+  TLM_TRY(auto heldOut, readHeldOut(flags));
   std::set<std::string> keys;
   for (const Task &task : tasks)
     keys.insert(task.key());
-  TLM_TRY(auto result, sentencesOfRecords(store, flags.options, flags.seed,
-                                          [&](const Task &task) {
-                                            return keys.empty() ||
-                                                   keys.count(task.key());
-                                          }));
+  int64_t leftOut = 0;
+  auto wanted = [&](const Task &task) {
+    if (!keys.empty() && !keys.count(task.key()))
+      return false;
+    bool held = heldOut.find(task);
+    leftOut += held;
+    return !held;
+  };
+  TLM_TRY(auto result,
+          sentencesOfRecords(store, flags.options, flags.seed, wanted));
   std::printf("%lld tasks on their targets, %lld with too few candidates to "
-              "know a quality; %lld tasks and targets are not understood\n",
-              static_cast<long long>(result.tasks),
-              static_cast<long long>(result.withoutQuality),
-              static_cast<long long>(result.unreadable));
+              "know a quality; %lld tasks and targets are not understood; "
+              "%lld tasks are held out\n",
+              number(result.tasks), number(result.withoutQuality),
+              number(result.unreadable), number(leftOut));
   return writeSet(flags.path, result.set);
+}
+
+Status writeCorpus(const Flags &flags) {
+  TLM_TRY(auto targets, readTargets(flags));
+  TLM_TRY(auto graphs, readTaskLists(flags.tasks));
+  TLM_TRY(auto judged, readTaskLists(flags.heldOutTasks));
+  HeldOutKeys heldOut;
+  for (const Task &task : judged)
+    heldOut.add(task);
+  TaskCorpus corpus =
+      makeTaskCorpus(graphs, heldOut, targets.front(), flags.corpus);
+  TLM_TRY_STATUS(refuseHeldOut(heldOut, corpus.training));
+  TLM_TRY_STATUS(refuseHeldOut(heldOut, corpus.validation));
+  std::error_code failure;
+  std::filesystem::create_directories(flags.path, failure);
+  if (failure)
+    return makeError(flags.path + ": " + failure.message());
+  std::string folder = flags.path + '/';
+  TLM_TRY_STATUS(heldOut.write(folder + "held-out.keys"));
+  TLM_TRY_STATUS(writeTaskList(folder + "test.tasks", judged));
+  TLM_TRY_STATUS(writeTaskList(folder + "validation.tasks", corpus.validation));
+  TLM_TRY_STATUS(writeTaskList(folder + "training.tasks", corpus.training));
+  std::printf("%zu tasks to train on, %lld of them of graphs; %zu to validate, "
+              "%zu to test; %zu contractions are held out, and with them %lld "
+              "tasks\n",
+              corpus.training.size(), number(corpus.ofGraphs),
+              corpus.validation.size(), judged.size(), heldOut.size(),
+              number(corpus.heldOut));
+  if (int64_t(corpus.training.size()) < flags.corpus.count)
+    return makeError(
+        "the graphs give " + std::to_string(corpus.training.size()) +
+            " tasks; wanted: " + std::to_string(flags.corpus.count),
+        "more graphs, or a smaller --count");
+  return success();
+}
+
+/// What is in the file, whatever made it.
+Status check(const Flags &flags) {
+  TLM_TRY(auto file, SentenceFile::open(flags.path));
+  TLM_TRY(auto heldOut, HeldOutKeys::read(flags.heldOut));
+  std::vector<std::string> shapes;
+  int64_t answers = 0;
+  for (int64_t i = 0; i < file.size(); ++i) {
+    SentenceGroup group = file.group(i);
+    TokenReader reader(group.prompt);
+    TLM_TRY_STATUS(readHardware(reader));
+    TLM_TRY(auto task, readTask(reader));
+    TLM_TRY_STATUS(refuseHeldOut(heldOut, {task}));
+    shapes.push_back(task.key());
+    answers += int64_t(group.branches.size());
+  }
+  std::ranges::sort(shapes);
+  auto end = std::ranges::unique(shapes).begin();
+  std::printf(
+      "check: OK, %lld answers over %lld tasks, none of which holds one "
+      "of %zu held-out contractions\n",
+      number(answers), number(end - shapes.begin()), heldOut.size());
+  return success();
+}
+
+void printRanks(const char *name, const RankSums &sums) {
+  double tasks = double(sums.tasks);
+  std::printf("%-14s %6lld %11lld %12.1f %10.2f %10.3f\n", name,
+              number(sums.tasks), number(sums.candidates),
+              100 * double(sums.rightPairs) / std::max(1.0, double(sums.pairs)),
+              sums.spearman / tasks, std::exp(sums.logLoss / tasks));
+}
+
+Status estimate(const Flags &flags) {
+  TLM_TRY(auto store, Store::open(flags.store, Store::Access::Read));
+  TLM_TRY(auto ranks, estimateRanks(store));
+  if (ranks.empty())
+    return makeError(flags.store + ": no task has " +
+                         std::to_string(kCandidatesForQuality) +
+                         " timed candidates of this version of the compiler",
+                     "tlm collect measures some");
+  std::printf("%-14s %6s %11s %12s %10s %10s\n", "kind", "tasks", "candidates",
+              "pairs right%", "spearman", "first/best");
+  RankSums all;
+  for (const auto &[kind, sums] : ranks) {
+    printRanks(std::string(nameOf(kind)).c_str(), sums);
+    all += sums;
+  }
+  printRanks("all", all);
+  return success();
 }
 
 Status show(const Flags &flags) {
@@ -115,6 +242,12 @@ int main(int argc, char **argv) {
   Flags flags;
   CLI::App *random = app.add_subcommand("random", "random legal schedules");
   CLI::App *records = app.add_subcommand("records", "measured schedules");
+  CLI::App *corpus = app.add_subcommand(
+      "corpus", "tasks to train on: of graphs, and with other extents");
+  CLI::App *checked = app.add_subcommand(
+      "check", "fails when there is a held-out contraction in a file");
+  CLI::App *ranked = app.add_subcommand(
+      "estimate", "how the labels of random schedules order measured ones");
   CLI::App *shown = app.add_subcommand("show", "prints a group as words");
   for (CLI::App *command : {random, records}) {
     command->add_option("-o,--out", flags.path, "file to write")->required();
@@ -134,15 +267,46 @@ int main(int argc, char **argv) {
         ->check(CLI::Range(0, 100))
         ->capture_default_str();
     command->add_option("--seed", flags.seed)->capture_default_str();
+    command->add_option("--held-out", flags.heldOut,
+                        "keys of contractions that may not be trained on");
   }
-  random->add_option("tasks", flags.tasks, "task texts")->required();
+  random->add_option("tasks", flags.tasks, "task texts, folders of them")
+      ->required();
   random->add_option("--answers", flags.answers, "of a task, at most")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  random->add_option("--mcpu", flags.mcpu)->capture_default_str();
-  random->add_option("--threads", flags.threads, "0: those of this machine");
+  for (CLI::App *command : {random, corpus}) {
+    command
+        ->add_option("--mcpu", flags.mcpu, "CPUs, of which each task draws one")
+        ->capture_default_str();
+    command
+        ->add_option("--threads", flags.threads,
+                     "numbers of threads, of which each task draws one; else "
+                     "those of this machine")
+        ->check(CLI::Range(1, 4096));
+  }
   records->add_option("store", flags.store, "store of records")->required();
   records->add_option("--tasks", flags.tasks, "of these task texts only");
+  corpus->add_option("tasks", flags.tasks, "of the graphs to train on")
+      ->required();
+  corpus
+      ->add_option("--judged-by", flags.heldOutTasks,
+                   "tasks whose contractions are held out")
+      ->required();
+  corpus->add_option("-o,--out", flags.path, "folder to write")->required();
+  corpus->add_option("--count", flags.corpus.count, "of tasks to train on")
+      ->check(CLI::Range(1, 1 << 24))
+      ->capture_default_str();
+  corpus->add_option("--seed", flags.corpus.seed)->capture_default_str();
+  corpus
+      ->add_option("--validation", flags.corpus.validationPercent,
+                   "percent of the contractions to validate with")
+      ->check(CLI::Range(0, 50))
+      ->capture_default_str();
+  checked->add_option("file", flags.path, "sentences")->required();
+  checked->add_option("--held-out", flags.heldOut, "keys of contractions")
+      ->required();
+  ranked->add_option("store", flags.store, "store of records")->required();
   shown->add_option("file", flags.path)->required();
   shown->add_option("--group", flags.group)->capture_default_str();
   try {
@@ -152,6 +316,9 @@ int main(int argc, char **argv) {
   }
   Status done = *random    ? writeRandom(flags)
                 : *records ? writeRecords(flags)
+                : *corpus  ? writeCorpus(flags)
+                : *checked ? check(flags)
+                : *ranked  ? estimate(flags)
                            : show(flags);
   return done.ok() ? 0 : fail(done.error());
 }
