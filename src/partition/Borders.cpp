@@ -93,7 +93,16 @@ Need Borders::extraNeed(const Group &group, ValueId value) const {
   bool asItIs =
       !group.isMatrix() && group.kind != TaskKind::BatchMatMul &&
       graph.value(value).dims.size() == graph.value(group.result).dims.size();
-  return asItIs ? Need{.anyLayout = true} : Need{.dense = true};
+  if (!asItIs)
+    return {.dense = true};
+  // A residual in another layout would be read element by element.
+  bool isWindow =
+      group.kind == TaskKind::Conv || group.kind == TaskKind::Depthwise ||
+      group.kind == TaskKind::MaxPool || group.kind == TaskKind::AveragePool;
+  if (isWindow && !graph.value(value).isConstant() &&
+      graph.value(value).dims == graph.value(group.result).dims)
+    return {.layout = Layout::Nhwc};
+  return {.anyLayout = true};
 }
 
 /// Proved from the operators alone.
