@@ -18,7 +18,7 @@ usage: networks.py [--models NAME_OR_FILE ...] [--threads 1 2] [--rounds 7] [--j
 --schedules compiles with the schedules of DIR/NAME.THREADS.schedules, as schedule_gap.py --schedules
 leaves them; --tune searches for those that are not there, so many trials a task.
 --results replaces the section of the file between "<!-- networks.py -->" and "<!-- end -->",
-or appends it.
+or appends it; what is compiled for another processor has a section of its own.
 The three CNNs by default, drawn from ../shared/models; those that are not there
 are skipped with a message.
 """
@@ -223,8 +223,11 @@ def machine_peak(threads):
 
 
 ENGINES = ("onnxruntime", "openvino", "tlm")
-HEADING = ("## Networks against onnxruntime and OpenVINO\n\n"
-           "Written by `bench/networks.py --results`; do not edit.\n\n")
+
+
+def heading(mcpu):
+    return ("## Networks against onnxruntime and OpenVINO" + (f", compiled for {mcpu}" if mcpu else "")
+            + "\n\nWritten by `bench/networks.py --results`; do not edit.\n\n")
 
 
 def results_text(rows, peaks, verdict, trials):
@@ -310,7 +313,8 @@ def main():
             dict(ok=good, right=right, slow=slow, behind=behind, any_speed=arguments.any_speed,
                  verdict=verdict, limit=SLOWEST, peaks=peaks, rows=rows), indent=1))
     for path in arguments.results:
-        write_section(path, "networks.py", results_text(rows, peaks, verdict, arguments.tune), HEADING)
+        section = "networks.py" + (f" --mcpu {arguments.mcpu}" if arguments.mcpu else "")
+        write_section(path, section, results_text(rows, peaks, verdict, arguments.tune), heading(arguments.mcpu))
     print(f"networks: {verdict}")
     return 0 if good else 1
 
