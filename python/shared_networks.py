@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 MODELS = pathlib.Path(os.environ.get("TLM_SHARED_MODELS", ROOT.parent / "shared/models"))
@@ -34,10 +35,12 @@ def materialise_all(names, folder):
 
 
 def with_zero_weights(skeleton, folder):
-    """The graph with its removed initializers, as external data of a sparse file."""
+    """The graph with its removed initializers, as external data of a sparse file; one that has all, as it is."""
     import onnx
     model = onnx.load(skeleton)
-    stripped = json.loads({p.key: p.value for p in model.metadata_props}["stripped_initializers"])
+    stripped = json.loads({p.key: p.value for p in model.metadata_props}.get("stripped_initializers", "{}"))
+    if not stripped:
+        return skeleton
     del model.metadata_props[:]
     end = 0
     for name, (dims, _, _) in stripped.items():
@@ -54,3 +57,18 @@ def with_zero_weights(skeleton, folder):
     path = folder / f"{skeleton.stem}.onnx"
     path.write_bytes(model.SerializeToString())
     return path
+
+
+def write_tasks(skeletons, tasks, flags):
+    """A text for each task of the graphs into the folder `tasks`; returns the names of graphs that failed."""
+    tlm = pathlib.Path(os.environ.get("TLM_BIN", ROOT / "build/bin")) / "tlm"
+    failed = []
+    for skeleton in skeletons:
+        with tempfile.TemporaryDirectory() as folder:
+            model = with_zero_weights(skeleton, pathlib.Path(folder))
+            done = subprocess.run([tlm, "space", "sample", model, "--tasks-to", tasks, *flags],
+                                  capture_output=True, text=True)
+        if done.returncode:
+            failed.append(skeleton.stem)
+            print(f"{skeleton.stem}: {done.stderr.strip()[-300:]}")
+    return failed

@@ -20,7 +20,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
-from shared_networks import MODELS, with_zero_weights  # noqa: E402
+from shared_networks import MODELS, write_tasks  # noqa: E402
 
 CORPUS = pathlib.Path(os.environ.get("TLM_SHARED_CORPUS", MODELS.parent / "corpus"))
 TLM = pathlib.Path(os.environ.get("TLM_BIN", ROOT / "build/bin")) / "tlm"
@@ -30,16 +30,7 @@ def collect(patterns, tasks, flags):
     """Writes the tasks of all graphs; returns how many graphs there were and which failed."""
     skeletons = [p for where in (MODELS, CORPUS) for p in sorted(where.glob("*.onnx"))
                  if any(fnmatch.fnmatch(p.stem, pattern) for pattern in patterns)]
-    failed = []
-    for skeleton in skeletons:
-        with tempfile.TemporaryDirectory() as folder:
-            model = with_zero_weights(skeleton, pathlib.Path(folder))
-            done = subprocess.run([TLM, "space", "sample", model, "--tasks-to", tasks, *flags],
-                                  capture_output=True, text=True)
-        if done.returncode:
-            failed.append(skeleton.stem)
-            print(f"{skeleton.stem}: {done.stderr.strip()[-300:]}")
-    return len(skeletons), failed
+    return len(skeletons), write_tasks(skeletons, tasks, flags)
 
 
 def main():

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""scripts/pretrain on three small networks: splits, the same bytes again, a model that was trained.
+
+Two networks judge, one of them as a variant in the corpus; the third one is learnt from. Where there
+is no tlm-train, the stages before it.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from models import BIN, ROOT, small_cnn  # noqa: E402
+
+
+def run(*command):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+def expect(good, what, text=""):
+    if not good:
+        print(f"{text}\npretrain: FAILED: {what}")
+        sys.exit(1)
+
+
+def pretrain(shared, out, *more):
+    return run(ROOT / "scripts/pretrain", "-o", out, "--shared", shared, "--count", 200, "--answers", 12,
+               "--layers", 1, "--heads", 1, "--width", 16, "--batch", 2048, "--threads", 1, *more)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        shared, out, again = folder / "shared", folder / "out", folder / "again"
+        for part in ("corpus", "models"):
+            (shared / part).mkdir(parents=True)
+        small_cnn(shared / "models/judge.onnx", 32)
+        small_cnn(shared / "corpus/variant.onnx", 64)
+        small_cnn(shared / "corpus/learnt.onnx", 48)
+        splits = dict(train=["learnt"], unseen_family=[], test_variant=["variant"])
+        (shared / "corpus/splits.json").write_text(json.dumps(splits))
+
+        stage = "model" if (BIN / "tlm-train").exists() else "sentences"
+        code, text = pretrain(shared, out, "--steps", 4, "--until", stage)
+        expect(code == 0 and text.rstrip().endswith("pretrain: OK"), "it does not run", text)
+        expect(text.count("check: OK") == 2 and "over 200 tasks" in text, "no check of the splits", text)
+        keys = (out / "corpus/held-out.keys").read_text().splitlines()
+        expect("f32 matmul b1 m1 n10 k32" in keys, "the head of the judge is not held out", "\n".join(keys))
+
+        # A task that judges is refused as training data, with its key; made past that, it is found.
+        sentences, file = BIN / "tlm-sentences", folder / "wrong.tlms"
+        judged = [sentences, "random", out / "corpus/test.tasks", "-o", file, "--answers", 2]
+        code, text = run(*judged, "--held-out", out / "corpus/held-out.keys")
+        expect(code == 1 and any(f"'{key}' is held out" in text for key in keys), "not refused", text)
+        expect(not file.exists(), "the refused file was written")
+        code, text = run(*judged)
+        expect(code == 0, "not written", text)
+        code, text = run(sentences, "check", file, "--held-out", out / "corpus/held-out.keys")
+        expect(code == 1 and any(f"'{key}' is held out" in text for key in keys), "not found", text)
+
+        # The same command goes on where it was; a fresh one makes the same bytes.
+        before = (out / "training.tlms").stat().st_mtime_ns
+        code, text = pretrain(shared, out, "--until", "sentences")
+        expect(code == 0 and "==" not in text, "a finished stage ran again", text)
+        expect((out / "training.tlms").stat().st_mtime_ns == before, "written again")
+        code, text = pretrain(shared, out, "--until", "sentences", "--seed", 7)
+        expect(code == 1 and "was begun with" in text, "another seed goes on", text)
+        code, text = pretrain(shared, again, "--until", "sentences")
+        expect(code == 0, "the second run", text)
+        for name in ("training.tlms", "validation.tlms", "corpus/training.tasks"):
+            expect((out / name).read_bytes() == (again / name).read_bytes(), f"{name} differs")
+        if stage == "model":
+            expect((out / "model/model.safetensors").exists(), "no weights")
+    print(f"pretrain: OK, up to {stage}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
