@@ -2,6 +2,7 @@
 
 #include "driver/Compile.h"
 
+#include "driver/LanguageSource.h"
 #include "driver/SelfCheck.h"
 #include "graph/Passes.h"
 #include "import/Import.h"
@@ -87,7 +88,6 @@ Detail runSchedules(const CompileOptions &options, Compilation &c) {
     ++counts[chosen.source];
     if (chosen.lookup && !chosen.lookup->isFound())
       ++misses[chosen.lookup->outcome];
-    c.schedules.push_back(chosen.schedule);
     c.chosen.push_back(std::move(chosen));
   }
   if (options.scheduleFile && counts[ScheduleSource::Given] == 0)
@@ -99,10 +99,13 @@ Detail runSchedules(const CompileOptions &options, Compilation &c) {
     text += std::to_string(counts[ScheduleSource::Given]) + " given, ";
   if (!options.recordsPath.empty())
     text += std::to_string(counts[ScheduleSource::Records]) + " from records, ";
-  text += options.plainSchedules
-              ? std::to_string(counts[ScheduleSource::Plain]) + " plain"
-              : std::to_string(counts[ScheduleSource::Default]) +
-                    " by default rules";
+  size_t rest = counts[ScheduleSource::Default];
+  if (options.writer)
+    text += std::to_string(rest) + " left to the language model";
+  else
+    text += options.plainSchedules
+                ? std::to_string(counts[ScheduleSource::Plain]) + " plain"
+                : std::to_string(rest) + " by default rules";
   std::string reasons;
   for (const auto &[outcome, count] : misses)
     reasons.append(reasons.empty() ? "" : ", ")
@@ -111,7 +114,16 @@ Detail runSchedules(const CompileOptions &options, Compilation &c) {
   return reasons.empty() ? text : text + " (" + reasons + ")";
 }
 
-/// One task: its schedule, or the plain one when that is rejected.
+Detail runInference(const CompileOptions &options, Compilation &c) {
+  TLM_TRY(c.inference, writeSchedules(options, c.plan.tasks, c.chosen));
+  return c.inference->text();
+}
+
+Detail runMeasure(const CompileOptions &options, Compilation &c) {
+  return measureSchedules(options, c.plan.tasks, c.chosen);
+}
+
+/// One task: its schedule, or the one to fall back to when that is rejected.
 Result<Kernel> lowerOne(const CompileOptions &options, const Task &task,
                         size_t index, Schedule &schedule,
                         std::string &fallbackReason) {
@@ -120,15 +132,22 @@ Result<Kernel> lowerOne(const CompileOptions &options, const Task &task,
   std::string prefix = kernelPrefix(index);
   Result<Kernel> kernel =
       lowerTask(task, schedule, options.target, prefix, lowerOptions);
-  if (kernel || schedule == plainSchedule(task))
-    return kernel;
-  fallbackReason = kernel.error().message;
-  schedule = plainSchedule(task);
-  return lowerTask(task, schedule, options.target, prefix, lowerOptions);
+  while (!kernel) {
+    std::optional<Schedule> next = fallbackSchedule(options, task, schedule);
+    if (!next)
+      return kernel;
+    fallbackReason +=
+        (fallbackReason.empty() ? "" : "; ") + kernel.error().message;
+    schedule = std::move(*next);
+    kernel = lowerTask(task, schedule, options.target, prefix, lowerOptions);
+  }
+  return kernel;
 }
 
 Detail runLower(const CompileOptions &options, Compilation &c) {
   size_t count = c.plan.tasks.size();
+  for (const ChosenSchedule &chosen : c.chosen)
+    c.schedules.push_back(chosen.schedule);
   std::vector<size_t> order(count);
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -203,11 +222,19 @@ using PhaseFunction = Detail (*)(const CompileOptions &, Compilation &);
 
 /// In the order of phases().
 constexpr PhaseFunction kFunctions[] = {
-    runImport, runGraph,     runPartition, runSchedules,
-    runLower,  runSelfCheck, runLink,      runVerify,
+    runImport,  runGraph, runPartition, runSchedules, runInference,
+    runMeasure, runLower, runSelfCheck, runLink,      runVerify,
 };
 
 } // namespace
+
+bool CompileOptions::runs(Phase phase) const {
+  if (phase > stopAfter)
+    return false;
+  if (phase == Phase::Inference)
+    return writer.has_value();
+  return phase != Phase::Measure || measured > 0;
+}
 
 ArtifactInput Compilation::artifactInput(const CompileOptions &options) const {
   ArtifactInput input;
@@ -226,6 +253,8 @@ ArtifactInput Compilation::artifactInput(const CompileOptions &options) const {
 Result<Compilation> compileModel(const CompileOptions &options) {
   Compilation c;
   for (const PhaseInfo &info : phases()) {
+    if (!options.runs(info.phase))
+      continue;
     auto begin = Clock::now();
     TLM_TRY(std::string detail, kFunctions[size_t(info.phase)](options, c));
     PhaseReport report;
@@ -236,8 +265,6 @@ Result<Compilation> compileModel(const CompileOptions &options) {
     c.phases.push_back(report);
     if (options.progress)
       options.progress(report);
-    if (info.phase == options.stopAfter)
-      break;
   }
   return c;
 }

@@ -51,6 +51,12 @@ struct CompileOptions {
   std::optional<ScheduleFile> scheduleFile;
   /// A store whose best schedules are used for the other tasks; empty: none.
   std::string recordsPath;
+  /// The language model that writes the schedules of those that are left;
+  /// nothing: the default rules do. Not with plainSchedules.
+  std::optional<WriterOptions> writer;
+  /// So many of its best answers for every task are measured, and the default
+  /// schedule; the fastest is used. 0: none is.
+  int64_t measured = 0;
   /// Threads that compile; 0 = usableCpus().
   int64_t jobs = 0;
 
@@ -66,6 +72,22 @@ struct CompileOptions {
   std::function<void(const ModelSummary &)> described;
   /// Called when a phase has ended.
   std::function<void(const PhaseReport &)> progress;
+
+  /// Whether the phase is one of this compilation.
+  bool runs(Phase phase) const;
+};
+
+/// What the Inference phase did.
+struct InferenceReport {
+  double loadSeconds = 0, writeSeconds = 0;
+  int64_t tokensRead = 0, tokensWritten = 0;
+  int64_t written = 0;         ///< tasks whose schedule the model wrote
+  int64_t withoutDecision = 0; ///< tasks with a single schedule
+  int64_t refused = 0;         ///< tasks that it could not read or answer
+  std::string firstRefusal;    ///< label and reason
+
+  /// The detail of the phase's line.
+  std::string text() const;
 };
 
 /// What the Lower phase took for one task, a rejected first schedule included.
@@ -81,11 +103,12 @@ struct Compilation {
   Plan plan;
   /// Per task of the plan: where its first schedule is from.
   std::vector<ChosenSchedule> chosen;
+  std::optional<InferenceReport> inference;
   std::vector<Schedule> schedules;   ///< per task of the plan
   std::vector<Kernel> kernels;       ///< per task of the plan
   std::vector<LowerTime> lowerTimes; ///< per task of the plan
-  /// Per task of the plan: why its first schedule was given up for the plain
-  /// one, or empty.
+  /// Per task of the plan: why its first schedule was given up for the default
+  /// one, and that one for the plain one; or empty.
   std::vector<std::string> fallbackReasons;
   ArtifactSummary artifact;
   std::vector<PhaseReport> phases;
@@ -98,7 +121,7 @@ struct Compilation {
 
 /// An error is the user's (model, flags, disk), or a task whose plain kernel
 /// fails too. A schedule that is rejected or gives a wrong kernel falls back to
-/// the plain schedule with a warning.
+/// the default schedule, and that one to the plain schedule, with a warning.
 Result<Compilation> compileModel(const CompileOptions &options);
 
 } // namespace tlm

@@ -16,10 +16,12 @@ enum class Phase : int32_t {
   Graph = 1,
   Partition = 2,
   Schedules = 3,
-  Lower = 4,
-  SelfCheck = 5,
-  Link = 6,
-  Verify = 7,
+  Inference = 4,
+  Measure = 5,
+  Lower = 6,
+  SelfCheck = 7,
+  Link = 8,
+  Verify = 9,
 };
 
 struct PhaseInfo {

@@ -2,6 +2,7 @@
 
 #include "driver/Compile.h"
 
+#include <cmath>
 #include <cstdio>
 
 using namespace tlm;
@@ -16,8 +17,44 @@ std::string_view tlm::nameOf(ScheduleSource source) {
     return "default";
   case ScheduleSource::Plain:
     return "plain";
+  case ScheduleSource::Model:
+    return "model";
   }
   return "?";
+}
+
+namespace {
+
+/// "by the language model, probability 0.31, the best of 4 different answers".
+std::string textOf(const WrittenSchedules &written,
+                   const WrittenSchedule &answer) {
+  char text[200];
+  std::snprintf(text, sizeof text, "by the language model, probability %.2g",
+                std::exp(answer.logProbability));
+  std::string all = text;
+  if (answer.expectedShare) {
+    std::snprintf(text, sizeof text, ", expects %.2f of the best speed",
+                  *answer.expectedShare);
+    all += text;
+  }
+  if (size_t count = written.answers.size(); count > 1)
+    all += ", of " + std::to_string(count) + " different answers";
+  return all;
+}
+
+std::string textOf(const MeasuredChoice &measured) {
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "; fastest of %d measured, %.2f us (default %.2f us)",
+                int(measured.candidates), measured.microseconds,
+                measured.defaultMicroseconds);
+  return text;
+}
+
+} // namespace
+
+const WrittenSchedule *ChosenSchedule::writtenSchedule() const {
+  return source == ScheduleSource::Model ? &written->answers[answer] : nullptr;
 }
 
 std::string ChosenSchedule::text() const {
@@ -31,8 +68,14 @@ std::string ChosenSchedule::text() const {
                   lookup->candidate.rounds == 1 ? "" : "s");
     return text;
   }
+  std::string end = measured ? textOf(*measured) : std::string();
+  if (const WrittenSchedule *taken = writtenSchedule())
+    return textOf(*written, *taken) + end;
   std::string text =
       source == ScheduleSource::Plain ? "plain" : "by default rules";
+  text += end;
+  if (written && !written->refused.empty())
+    text += "; the language model wrote none: " + written->refused;
   if (!lookup)
     return text;
   text.append("; ").append(nameOf(lookup->outcome));

@@ -11,10 +11,22 @@ std::string kernelPrefix(size_t task) {
   return "k" + std::to_string(task) + "_";
 }
 
+std::optional<Schedule> fallbackSchedule(const CompileOptions &options,
+                                         const Task &task,
+                                         const Schedule &schedule) {
+  Schedule plain = plainSchedule(task);
+  if (schedule == plain)
+    return std::nullopt;
+  Schedule byRules = defaultSchedule(task, options.target, options.schedule);
+  return schedule == byRules ? plain : byRules;
+}
+
 std::string fallbackWarning(const Compilation &c, size_t task) {
   return "kernel " + c.plan.tasks[task].label() + " (task " +
-         c.plan.tasks[task].key() +
-         ") fell back to the plain schedule: " + c.fallbackReasons[task];
+         c.plan.tasks[task].key() + ") fell back to the " +
+         (c.schedules[task] == plainSchedule(c.plan.tasks[task]) ? "plain"
+                                                                 : "default") +
+         " schedule: " + c.fallbackReasons[task];
 }
 
 static Result<std::vector<KernelVerdict>>
@@ -32,22 +44,24 @@ static Error stillWrong(const Task &task, const std::string &why) {
                    ErrorCode::Mismatch);
 }
 
-/// The plain kernel in place of a wrong one.
+/// Another kernel in place of a wrong one.
 static Status fallBack(const CompileOptions &options, Compilation &c,
                        size_t task, const std::string &wrong) {
-  Schedule plain = plainSchedule(c.plan.tasks[task]);
-  if (c.schedules[task] == plain)
+  std::optional<Schedule> next =
+      fallbackSchedule(options, c.plan.tasks[task], c.schedules[task]);
+  if (!next)
     return stillWrong(c.plan.tasks[task], wrong);
   LowerOptions lowerOptions;
   lowerOptions.keepTexts = options.keepTexts;
-  Result<Kernel> kernel = lowerTask(c.plan.tasks[task], plain, options.target,
+  Result<Kernel> kernel = lowerTask(c.plan.tasks[task], *next, options.target,
                                     kernelPrefix(task), lowerOptions);
   if (!kernel)
     return stillWrong(c.plan.tasks[task],
                       kernel.error().message + "; before: " + wrong);
   c.kernels[task] = std::move(*kernel);
-  c.schedules[task] = std::move(plain);
-  c.fallbackReasons[task] = "self check: " + wrong;
+  c.schedules[task] = std::move(*next);
+  std::string &reason = c.fallbackReasons[task];
+  reason += (reason.empty() ? "" : "; ") + ("self check: " + wrong);
   c.warnings.push_back(fallbackWarning(c, task));
   return success();
 }
@@ -72,16 +86,22 @@ Result<std::string> runSelfCheck(const CompileOptions &options,
     TLM_TRY_STATUS(fallBack(options, c, i, verdicts[i].wrong));
     wrong.push_back(i);
   }
-  TLM_TRY(verdicts, check(c, wrong, jobs));
-  for (size_t i = 0; i < wrong.size(); ++i)
-    if (!verdicts[i].wrong.empty())
-      return stillWrong(c.plan.tasks[wrong[i]], verdicts[i].wrong);
+  for (std::vector<size_t> again = wrong; !again.empty();) {
+    TLM_TRY(verdicts, check(c, again, jobs));
+    std::vector<size_t> still;
+    for (size_t i = 0; i < again.size(); ++i) {
+      if (verdicts[i].wrong.empty())
+        continue;
+      TLM_TRY_STATUS(fallBack(options, c, again[i], verdicts[i].wrong));
+      still.push_back(again[i]);
+    }
+    again = std::move(still);
+  }
   std::string text = std::to_string(covered) + " of " +
                      std::to_string(all.size()) + " kernels at " +
                      std::to_string(points) + " points";
   if (!wrong.empty())
-    text += ", " + std::to_string(wrong.size()) +
-            " fell back to the plain schedule";
+    text += ", " + std::to_string(wrong.size()) + " fell back";
   return text + " -> OK";
 }
 

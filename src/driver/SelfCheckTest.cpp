@@ -3,6 +3,7 @@
 #include "driver/Compile.h"
 #include "driver/testdata/TinyModel.h"
 #include "import/OnnxTestModel.h"
+#include "model/GptParameters.h"
 
 #include <nlohmann/json.hpp>
 
@@ -73,8 +74,11 @@ protected:
     loaded.api->model_close(opened);
   }
 
-  const std::string &detailOf(const Compilation &c, Phase phase) {
-    return c.phases[size_t(phase)].detail;
+  std::string detailOf(const Compilation &c, Phase phase) {
+    for (const PhaseReport &report : c.phases)
+      if (report.phase == phase)
+        return report.detail;
+    return "no such phase";
   }
 
   TestDirectory directory;
@@ -129,6 +133,34 @@ TEST_F(SelfCheckTest, WrongValuesFallBack) {
     EXPECT_NE(c.warnings[0].find(part), std::string::npos) << c.warnings[0];
   expectArtifactRight();
   EXPECT_TRUE(reason.starts_with("self check: point [")) << reason;
+}
+
+TEST_F(SelfCheckTest, WhatTheModelWroteFallsBackToTheDefaultSchedule) {
+  ModelConfig config;
+  config.layers = 1;
+  config.heads = 1;
+  config.width = 32;
+  config.positions = 256;
+  config.vocabulary = int64_t(Vocabulary::get().size());
+  config.vocabularyId = {kLanguageVersion,
+                         std::stoull(Vocabulary::get().hash(), nullptr, 16)};
+  WriterOptions writer{.folder = directory.file("weights")};
+  ASSERT_TRUE(
+      writeModelFolder(writer.folder, config, randomParameters(config, 1)));
+  options.writer = writer;
+  damage([](Kernel &kernel) { --kernel.stages.back().chunks; });
+  Compilation c = compiled();
+  const Task &task = c.plan.tasks[convolution];
+  Schedule byRules = defaultSchedule(task, options.target, options.schedule);
+  ASSERT_EQ(c.chosen[convolution].source, ScheduleSource::Model);
+  ASSERT_NE(c.chosen[convolution].schedule.text(), byRules.text());
+  EXPECT_EQ(c.schedules[convolution].text(), byRules.text());
+  ASSERT_EQ(c.warnings.size(), 1u);
+  EXPECT_NE(c.warnings[0].find("fell back to the default schedule"),
+            std::string::npos)
+      << c.warnings[0];
+  expectArtifactRight();
+  EXPECT_TRUE(reason.starts_with("self check: ")) << reason;
 }
 
 TEST_F(SelfCheckTest, SameOnAnyJobs) {

@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from models import run_tlm, small_cnn
+from models import random_model, run_tlm, small_cnn
 
 
 def dynamic_model(path):
@@ -39,6 +39,31 @@ def unsupported_model(path):
     onnx.save(model, str(path))
 
 
+def bad_weights(folder):
+    """Folders of weights that compile refuses."""
+    random_model(folder / "weights")
+    random_model(folder / "hash", "--flip", 1)
+    random_model(folder / "version", "--version-of-language", 9)
+    whole = (folder / "weights/model.safetensors").read_bytes()
+    config = (folder / "weights/config.json").read_text()
+
+    def copy(name, bytes_=whole, text=config):
+        (folder / name).mkdir()
+        (folder / name / "model.safetensors").write_bytes(bytes_)
+        (folder / name / "config.json").write_text(text)
+
+    copy("half", whole[:len(whole) // 2])
+    copy("short", whole[:-4])
+    copy("header", whole[:5])
+    copy("flipped", whole[:-1000] + bytes([whole[-1000] ^ 1]) + whole[-999:])
+    copy("nan", whole[:-4] + b"\xff\xff\xff\x7f")
+    copy("llama", text=json.dumps({**json.loads(config), "model_type": "llama"}))
+    copy("wider", text=json.dumps({**json.loads(config), "n_embd": 128, "n_inner": 512}))
+    copy("cut_config", text=config[:len(config) // 2])
+    copy("no_weights")
+    (folder / "no_weights/model.safetensors").unlink()
+
+
 def prepare(folder):
     small_cnn(folder / "small.onnx")
     dynamic_model(folder / "dynamic.onnx")
@@ -62,6 +87,7 @@ def prepare(folder):
     tensor = onnx.numpy_helper.from_array(np.zeros((1, 3, 32, 32), np.float32), "x")
     (folder / "half_data/test_data_set_0/input_0.pb").write_bytes(tensor.SerializeToString())
     (folder / "report.json").write_text('{"command": "bench"}')
+    bad_weights(folder)
     (folder / "cut.npy").write_bytes((folder / "good.npy").read_bytes()[:1000])
 
 
@@ -122,6 +148,30 @@ CASES = [
     ("compare another report", "compare {d}/report.json {d}/report.json", 1, ["report.json", "tlm bench"]),
     ("selftest of a foreign feature", "selftest --mattr=+xop", 4, ["xop"]),
     ("inspect a text file", "inspect {d}/text.onnx", 1, ["text.onnx"]),
+    ("no such weights", "compile {d}/small.onnx --model {d}/none -o {d}/out.so", 1, ["none"]),
+    ("weights of another vocabulary", "compile {d}/small.onnx --model {d}/hash -o {d}/out.so", 1,
+     ["hash", "words", "hint: use the weights of this release"]),
+    ("weights of another version", "compile {d}/small.onnx --model {d}/version -o {d}/out.so", 1, ["version 9"]),
+    ("half of the weights", "compile {d}/small.onnx --model {d}/half -o {d}/out.so", 1, ["model.safetensors"]),
+    ("weights that lack their end", "compile {d}/small.onnx --model {d}/short -o {d}/out.so", 1,
+     ["model.safetensors"]),
+    ("weights of five bytes", "compile {d}/small.onnx --model {d}/header -o {d}/out.so", 1, ["model.safetensors"]),
+    ("a flipped bit of the weights", "compile {d}/small.onnx --model {d}/flipped -o {d}/out.so", 1,
+     ["model.safetensors", "hash"]),
+    ("a weight that is no number", "compile {d}/small.onnx --model {d}/nan -o {d}/out.so", 1, ["model.safetensors"]),
+    ("another architecture", "compile {d}/small.onnx --model {d}/llama -o {d}/out.so", 1, ["model_type", "gpt2"]),
+    ("a configuration of other weights", "compile {d}/small.onnx --model {d}/wider -o {d}/out.so", 1,
+     ["wider"]),
+    ("half of a configuration", "compile {d}/small.onnx --model {d}/cut_config -o {d}/out.so", 1, ["config.json"]),
+    ("a configuration alone", "compile {d}/small.onnx --model {d}/no_weights -o {d}/out.so", 1,
+     ["model.safetensors"]),
+    ("explain with another architecture", "explain {d}/small.onnx --model {d}/llama", 1, ["model_type"]),
+    ("a source of another word", "compile {d}/small.onnx --schedules=oracle", 2, ["oracle", "model"]),
+    ("records without a store", "compile {d}/small.onnx --schedules=records", 2, ["--records STORE"]),
+    ("samples without the model", "compile {d}/small.onnx --samples 4", 2, ["--samples", "--schedules=model"]),
+    ("measuring without the model", "compile {d}/small.onnx --measure 4", 2, ["--measure", "tlm tune"]),
+    ("measuring for another machine", "compile {d}/small.onnx --model {d}/weights --mattr=+xop --measure 1 "
+     "-o {d}/out.so", 4, ["xop"]),
     ("flags before the model", "run --input x=@{d}/good.npy --output - {d}/small.so", 0, []),
     ("dynamic dims, given by --dim", "compile {d}/dynamic.onnx --dim batch=2 -o {d}/fine.so", 0, []),
     ("dynamic dims, given by --shape", "compile {d}/dynamic.onnx --shape x:2x3x8x8 -o {d}/fine.so", 0, []),

@@ -84,5 +84,10 @@ def run_tlm(*arguments, expect=0, environment=None):
     return done.stdout, done.stderr
 
 
+def random_model(folder, *arguments):
+    """A folder of random weights of the language model."""
+    subprocess.run([str(BIN / "tlm-random-model"), str(folder), *map(str, arguments)], check=True)
+
+
 if __name__ == "__main__":
     small_cnn(sys.argv[1], int(sys.argv[3]) if sys.argv[2:3] == ["--size"] else 32)

@@ -85,8 +85,31 @@ nlohmann::json kernelsOf(const Compilation &compilation) {
     if (chosen.lookup)
       list.back()["records"] = {{"outcome", nameOf(chosen.lookup->outcome)},
                                 {"detail", chosen.lookup->detail}};
+    if (const WrittenSchedule *written = chosen.writtenSchedule())
+      list.back()["log_probability"] = written->logProbability;
+    if (chosen.measured)
+      list.back()["measured"] = {
+          {"candidates", chosen.measured->candidates},
+          {"failed", chosen.measured->failed},
+          {"microseconds", chosen.measured->microseconds},
+          {"default_microseconds", chosen.measured->defaultMicroseconds}};
   }
   return list;
+}
+
+/// What the language model took.
+nlohmann::json inferenceOf(const CompileOptions &compile,
+                           const InferenceReport &inference) {
+  return {{"model", compile.writer->folder},
+          {"samples", compile.writer->samples},
+          {"seed", compile.writer->seed},
+          {"load_seconds", inference.loadSeconds},
+          {"write_seconds", inference.writeSeconds},
+          {"tokens_read", inference.tokensRead},
+          {"tokens_written", inference.tokensWritten},
+          {"written", inference.written},
+          {"without_decision", inference.withoutDecision},
+          {"refused", inference.refused}};
 }
 
 nlohmann::json reportOf(const CompileOptions &compile,
@@ -113,6 +136,8 @@ nlohmann::json reportOf(const CompileOptions &compile,
   report["warnings"] = compilation.warnings;
   report["kernels"] = kernelsOf(compilation);
   report["fallbacks"] = fallbacksOf(compilation);
+  if (compilation.inference)
+    report["inference"] = inferenceOf(compile, *compilation.inference);
   return report;
 }
 
@@ -194,7 +219,7 @@ Action addCompile(CLI::App &app, const GlobalOptions &global) {
       ->capture_default_str();
   app.add_flag("--timing", options->timing, "print seconds and memory a phase");
   options->compile.add(app);
-  options->compile.addRecords(app);
+  options->compile.addSources(app);
   return [options, &global] { return compile(*options, global); };
 }
 

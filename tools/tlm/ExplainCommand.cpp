@@ -3,6 +3,7 @@
 #include "NetworkTasks.h"
 #include "Report.h"
 #include "base/AtomicFile.h"
+#include "driver/LanguageSource.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -46,6 +47,13 @@ std::string choicesText(const DecisionPoint &point) {
   return text;
 }
 
+/// "p 0.031 ".
+std::string probabilityText(float probability) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "p %.3f ", double(probability));
+  return text;
+}
+
 void print(const NetworkTask &entry, const Space &space,
            const ChosenSchedule &chosen, nlohmann::json &list) {
   const Schedule &schedule = chosen.schedule;
@@ -55,6 +63,9 @@ void print(const NetworkTask &entry, const Space &space,
               static_cast<long long>(entry.calls[0]), entry.task.key().c_str(),
               size, chosen.text().c_str());
   std::vector<Explained> path = explainedPath(space, schedule);
+  const WrittenSchedule *written = chosen.writtenSchedule();
+  TLM_CHECK(!written || written->probabilities.size() == path.size())
+      << entry.task.key();
   nlohmann::json decisions = nlohmann::json::array();
   for (const Choice &choice : schedule.choices) {
     std::string name(nameOf(choice.decision));
@@ -66,8 +77,12 @@ void print(const NetworkTask &entry, const Space &space,
       if (each.point.decision == choice.decision &&
           each.point.subject == choice.subject)
         asked = &each;
+    float probability =
+        written && asked ? written->probabilities[size_t(asked - path.data())]
+                         : 1;
     if (asked)
-      std::printf("  %-20s %-16s of %3zu: %s\n", name.c_str(), value.c_str(),
+      std::printf("  %-20s %-16s %sof %3zu: %s\n", name.c_str(), value.c_str(),
+                  written ? probabilityText(probability).c_str() : "",
                   asked->point.choices.size(),
                   choicesText(asked->point).c_str());
     else
@@ -77,6 +92,8 @@ void print(const NetworkTask &entry, const Space &space,
          {"subject", choice.subject},
          {"value", value},
          {"choices", asked ? asked->point.choices.size() : size_t(1)}});
+    if (written)
+      decisions.back()["probability"] = probability;
   }
   std::printf("\n");
   list.push_back({{"key", entry.task.key()},
@@ -86,21 +103,48 @@ void print(const NetworkTask &entry, const Space &space,
                   {"source", nameOf(chosen.source)},
                   {"source_text", chosen.text()},
                   {"decisions", decisions}});
+  if (written)
+    list.back()["log_probability"] = written->logProbability;
+  if (written && written->expectedShare)
+    list.back()["expected_share"] = *written->expectedShare;
+}
+
+/// As compileModel does.
+Result<std::vector<ChosenSchedule>>
+chooseAll(CompileOptions &compile, const std::vector<NetworkTask> &entries) {
+  TLM_TRY(ScheduleChooser chooser, ScheduleChooser::make(compile));
+  std::vector<Task> tasks;
+  std::vector<ChosenSchedule> chosen;
+  for (const NetworkTask &entry : entries) {
+    TLM_TRY(ChosenSchedule each, chooser.choose(entry.task));
+    chosen.push_back(std::move(each));
+    tasks.push_back(entry.task);
+  }
+  if (compile.writer) {
+    compile.writer->judgesAlways = true;
+    TLM_TRY(InferenceReport report, writeSchedules(compile, tasks, chosen));
+    std::printf("%s\n\n", report.text().c_str());
+  }
+  if (compile.measured) {
+    TLM_TRY(std::string detail, measureSchedules(compile, tasks, chosen));
+    std::printf("%s\n\n", detail.c_str());
+  }
+  return chosen;
 }
 
 Status explain(const Options &options, const GlobalOptions &global) {
   TLM_TRY(CompileOptions compile, options.compile.options(options.model));
   TLM_TRY(std::vector<NetworkTask> tasks,
           networkTasks({options.model}, options.compile));
-  TLM_TRY(ScheduleChooser chooser, ScheduleChooser::make(compile));
+  TLM_TRY(std::vector<ChosenSchedule> chosen, chooseAll(compile, tasks));
   nlohmann::json report = newReport("explain");
   nlohmann::json list = nlohmann::json::array();
   std::string text;
-  for (const NetworkTask &entry : tasks) {
-    Space space(entry.task, compile.target, compile.schedule);
-    TLM_TRY(ChosenSchedule chosen, chooser.choose(entry.task));
-    print(entry, space, chosen, list);
-    text += "# " + entry.task.label() + '\n' + chosen.schedule.text() + '\n';
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    const Task &task = tasks[i].task;
+    print(tasks[i], Space(task, compile.target, compile.schedule), chosen[i],
+          list);
+    text += "# " + task.label() + '\n' + chosen[i].schedule.text() + '\n';
   }
   if (!options.output.empty())
     TLM_TRY_STATUS(writeFileAtomically(options.output, text));
@@ -119,7 +163,7 @@ Action addExplain(CLI::App &app, const GlobalOptions &global) {
                  "--schedule-from")
       ->type_name("FILE");
   options->compile.add(app);
-  options->compile.addRecords(app);
+  options->compile.addSources(app);
   return [options, &global] { return explain(*options, global); };
 }
 

@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 namespace tlm {
 namespace {
@@ -64,7 +65,7 @@ void CompileFlags::add(CLI::App &app) {
   app.add_option("--schedules", schedules,
                  "default, or plain: loops as written, a second path to "
                  "compare with (default: by -O)")
-      ->check(CLI::IsMember({"default", "plain"}));
+      ->check(CLI::IsMember(&sources));
   app.add_option("--schedule-from", scheduleFrom,
                  "a file of schedules, as tlm explain and tlm tune write them; "
                  "the other kernels get theirs by --schedules")
@@ -78,13 +79,76 @@ void CompileFlags::add(CLI::App &app) {
       ->check(CLI::Range(1, 1024));
 }
 
-void CompileFlags::addRecords(CLI::App &app) {
+void CompileFlags::addSources(CLI::App &app) {
+  sources = {"model", "records", "default", "plain"};
+  app.get_option("--schedules")
+      ->description("model: the language model writes them; records: the best "
+                    "ones of --records; default; or plain: loops as written, a "
+                    "second path to compare with (default: by -O; model, where "
+                    "there is --model). What a source does not have is left to "
+                    "default");
   app.add_option("--records", records,
                  "use the best schedules of this store of records (tlm tune, "
                  "tlm collect) for the kernels that --schedule-from does not "
                  "name; default: none")
       ->type_name("STORE");
   app.add_flag("--no-records", noRecords, "as if there were no --records");
+  app.add_option("--model", model,
+                 "folder of the language model's weights (default: models/tlm "
+                 "of this installation)")
+      ->type_name("DIR");
+  app.add_option("--samples", samples,
+                 "answers of the language model for every kernel, of which it "
+                 "takes the one that it expects most of")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  app.add_option("--measure", measured,
+                 "measure the K best answers for every kernel and the default "
+                 "schedule here, and take the fastest")
+      ->check(CLI::Range(0, 4096))
+      ->type_name("K")
+      ->capture_default_str();
+  app.add_option("--seed", seed, "of the answers that are drawn")
+      ->capture_default_str();
+}
+
+/// The released weights of this installation or of this working copy, or empty.
+static std::string installedModel() {
+  std::error_code failed;
+  std::filesystem::path program =
+      std::filesystem::read_symlink("/proc/self/exe", failed);
+  for (const char *place : {"../share/tlm/models/tlm", "../../models/tlm"}) {
+    std::filesystem::path folder =
+        (program.parent_path() / place).lexically_normal();
+    if (std::filesystem::exists(folder / "config.json", failed))
+      return folder;
+  }
+  return {};
+}
+
+Status CompileFlags::addWriter(CompileOptions &options) const {
+  bool asked = schedules.empty() ? !model.empty() : schedules == "model";
+  if (!asked) {
+    if (samples > 1 || measured > 0)
+      return makeError(std::string(samples > 1 ? "--samples" : "--measure") +
+                           " is for schedules of the language model",
+                       "add --schedules=model; tlm tune measures without it",
+                       ErrorCode::Usage);
+    return success();
+  }
+  WriterOptions writer;
+  writer.folder = model.empty() ? installedModel() : model;
+  if (writer.folder.empty())
+    return makeError("--schedules=model: there are no weights of the language "
+                     "model in this installation",
+                     "name a folder of weights with --model DIR (tlm train "
+                     "makes one), or use --schedules=default");
+  writer.samples = std::max(samples, measured);
+  writer.seed = seed;
+  options.writer = std::move(writer);
+  options.measured = measured;
+  options.plainSchedules = false;
+  return success();
 }
 
 Result<CompileOptions>
@@ -100,6 +164,10 @@ CompileFlags::options(const std::string &modelPath) const {
   }
   if (!noRecords)
     options.recordsPath = records;
+  if (schedules == "records" && options.recordsPath.empty())
+    return makeError("--schedules=records needs a store of records",
+                     "name it with --records STORE", ErrorCode::Usage);
+  TLM_TRY_STATUS(addWriter(options));
   for (const std::string &shape : shapes) {
     TLM_TRY(ShapeOverride parsed, parseShape(shape));
     options.import.shapes.push_back(std::move(parsed));
@@ -159,11 +227,12 @@ CLI::Option *addTestData(CLI::App &app, std::string &folder) {
 void showProgress(CompileOptions &options, const GlobalOptions &global) {
   if (!global.showsProgress())
     return;
-  int count = int(options.stopAfter) + 1;
-  options.progress = [count](const PhaseReport &report) {
-    std::fprintf(stderr, "[%d/%d] %-11s %6.2f s   %s\n", int(report.phase) + 1,
-                 count, nameOf(report.phase), report.seconds,
-                 report.detail.c_str());
+  int count = 0;
+  for (const PhaseInfo &info : phases())
+    count += options.runs(info.phase);
+  options.progress = [count, done = 0](const PhaseReport &report) mutable {
+    std::fprintf(stderr, "[%d/%d] %-11s %6.2f s   %s\n", ++done, count,
+                 nameOf(report.phase), report.seconds, report.detail.c_str());
   };
 }
 

@@ -18,16 +18,21 @@ namespace tlm {
 class CompileFlags {
 public:
   void add(CLI::App &app);
-  /// --records and --no-records, for who compiles with what is recorded.
-  void addRecords(CLI::App &app);
+  /// --records, --model, --samples, --measure and more of --schedules, for who
+  /// compiles with what is recorded or with the language model.
+  void addSources(CLI::App &app);
   Result<CompileOptions> options(const std::string &modelPath) const;
 
 private:
+  Status addWriter(CompileOptions &options) const;
+
   std::vector<std::string> shapes, dims, features;
+  std::vector<std::string> sources{"default", "plain"}; ///< of --schedules
   std::string cpu = "host", schedules, scheduleFrom, approximate = "on",
-              records;
+              records, model;
   bool noRecords = false;
-  int64_t threads = 0, jobs = 0, level = 2;
+  int64_t threads = 0, jobs = 0, level = 2, samples = 1, measured = 0;
+  uint64_t seed = 0;
 };
 
 /// --input and --seed.
