@@ -103,8 +103,9 @@ void CompileFlags::addSources(CLI::App &app) {
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   app.add_option("--measure", measured,
-                 "measure the K best answers for every kernel and the default "
-                 "schedule here, and take the fastest")
+                 "measure the K best answers for every kernel (K are drawn, or "
+                 "--samples where that is more) and the default schedule "
+                 "here, and take the fastest")
       ->check(CLI::Range(0, 4096))
       ->type_name("K")
       ->capture_default_str();
