@@ -152,11 +152,12 @@ TEST(KernelCheck, SoftmaxAndConcat) {
 
 TEST(KernelCheck, WinogradWithinItsError) {
   int64_t transformed = 0;
-  for (int64_t channels : {32, 128, 512}) {
-    Task task =
-        ConvCase{.c = channels, .f = 64, .h = 14, .w = 14, .k = 3, .pad = 1}
-            .relu()
-            .task();
+  ConvCase small{.n = 1, .f = 64, .h = 14, .w = 14, .k = 3, .pad = 1};
+  ConvCase deep{.n = 8, .c = 512, .f = 512, .h = 7, .w = 7, .k = 3, .pad = 1};
+  for (int64_t channels : {32, 128, 512, 0}) {
+    ConvCase conv = channels ? small : deep;
+    conv.c = channels ? channels : deep.c;
+    Task task = conv.relu().task();
     Kernel kernel = lowered(task);
     transformed += kernel.packings[1]->transform != WeightTransform::None;
     EXPECT_EQ(verdictOf(task, kernel).wrong, "") << task.text();
