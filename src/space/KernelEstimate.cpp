@@ -336,6 +336,18 @@ void Estimator::window() {
   result.cacheTraffic =
       result.chunks * (result.chunkInputBytes + result.chunkOutputBytes);
   work.l3Bytes += result.cacheTraffic;
+  // A panel of channels takes one line of each pixel, a tall tile some pixels
+  // of many rows: little is fetched ahead, so nothing hides it. Lines 1024
+  // bytes apart share sets of L1.
+  double scattered = order == LoopOrder::PanelsOuter ? 1
+                     : order == LoopOrder::RowsOuter ? 0.5
+                                                     : 0;
+  if (blocks == 1)
+    scattered = 0;
+  if (in.channelStride % 256 == 0)
+    scattered *= 3;
+  work.epilogueCycles +=
+      (scattered + 0.1 * (h - 1)) * result.cacheTraffic / kFromL2;
   work.memoryBytes += std::max(0.0, inputBytes(task) + outputBytes(task) -
                                         double(target.l3Bytes) / 2);
 }
