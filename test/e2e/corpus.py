@@ -84,6 +84,7 @@ def check(skeleton, folder):
     inputs = [feeds[0][n] for n in names]
     bound = compiled.context.bind([np.ascontiguousarray(x) for x in inputs], compiled.new_outputs())
     ours, peer = fastest_ms(bound), fastest_ms(lambda: session.run(None, feeds[0]))
+    fell_back = [k["label"] for k in json.loads(compiled.manifest())["kernels"] if k.get("fallback_reason")]
     compiled.close()
     right = worst <= against.OF_LARGEST and worst_change <= against.OF_CHANGE and np.isfinite(worst)
     amplified = 0.0
@@ -93,7 +94,7 @@ def check(skeleton, folder):
         tasks, missing = against.check(str(model), artifact, 1, folder, against.model_inputs)
         right = not missing and all(t["ok"] for t in tasks if t["kind"] == "boundary")
     return dict(ok=bool(right), conditioning=amplified, worst=worst, of_change=worst_change, compile_s=seconds, tlm_ms=ours,
-                onnxruntime_ms=peer, slower=ours / peer)
+                onnxruntime_ms=peer, slower=ours / peer, fell_back=fell_back)
 
 
 def main():
@@ -120,17 +121,20 @@ def main():
             "{tlm_ms:.2f} ms, onnxruntime {onnxruntime_ms:.2f} ms: {slower:.2f}x its time".format(**row))
         if row.get("conditioning"):
             text += f"; conditioning {row['conditioning']:.0e}: judged by its tasks"
+        if row.get("fell_back"):
+            text += f"; fell back: {' '.join(row['fell_back'])}"
         print(f"{skeleton.stem}: {'OK' if row['ok'] else 'FAILED'} {text}", flush=True)
     errors = [r for r in rows if "error" in r]
     wrong = [r for r in rows if not r["ok"] and "error" not in r]
     timed = sorted((r for r in rows if "slower" in r), key=lambda r: -r["slower"])
     print("ten slowest: " + ", ".join(f"{r['model']} {r['slower']:.2f}x" for r in timed[:10]))
     slow = [r for r in timed if r["slower"] > SLOWEST_ALLOWED]
+    fell_back = sum(len(r.get("fell_back", [])) for r in rows)
     good = not wrong and len(errors) <= ALLOWED_ERRORS and not slow
     if arguments.json:
         pathlib.Path(arguments.json).write_text(json.dumps(dict(ok=good, rows=rows), indent=1))
-    print(f"corpus: {len(rows)} graphs, {len(errors)} refused, {len(wrong)} wrong, {len(slow)} over "
-          f"{SLOWEST_ALLOWED:.0f}x onnxruntime's time -> {'OK' if good else 'FAILED'}")
+    print(f"corpus: {len(rows)} graphs, {len(errors)} refused, {len(wrong)} wrong, {fell_back} kernels fell back, "
+          f"{len(slow)} over {SLOWEST_ALLOWED:.0f}x onnxruntime's time -> {'OK' if good else 'FAILED'}")
     return 0 if good else 1
 
 
