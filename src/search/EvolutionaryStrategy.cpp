@@ -32,23 +32,13 @@ namespace {
 constexpr size_t kPopulation = 256, kMeasured = 48, kGenerations = 4;
 constexpr size_t kOneRandomIn = 16;
 
-class EvolutionaryStrategy : public Strategy {
+class EvolutionaryStrategy : public EvolvingStrategy {
 public:
-  explicit EvolutionaryStrategy(const SearchInput &input) : population(input) {}
-
-  std::vector<Schedule> propose(size_t count) override {
-    if (population.prepare())
-      evolve();
-    return population.pick(count, kOneRandomIn);
-  }
-
-  void observe(const Schedule &schedule,
-               const Measurement &measurement) override {
-    population.observe(schedule, measurement);
-  }
+  explicit EvolutionaryStrategy(const SearchInput &input)
+      : EvolvingStrategy(input, kOneRandomIn) {}
 
 private:
-  void evolve() {
+  void evolve() override {
     Random &random = population.random;
     const Space &space = population.space;
     std::vector<Schedule> generation = population.fastest(kMeasured);
@@ -73,8 +63,6 @@ private:
       generation = std::move(next);
     }
   }
-
-  Population population;
 };
 
 } // namespace

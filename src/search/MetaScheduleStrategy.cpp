@@ -71,23 +71,13 @@ int loopOf(const std::string &subject) {
   return subject == "f" || subject == "c" || subject == "keys" ? 1 : 0;
 }
 
-class MetaScheduleStrategy : public Strategy {
+class MetaScheduleStrategy : public EvolvingStrategy {
 public:
-  explicit MetaScheduleStrategy(const SearchInput &input) : population(input) {}
-
-  std::vector<Schedule> propose(size_t count) override {
-    if (population.prepare())
-      evolve();
-    return population.pick(count, kOneRandomIn);
-  }
-
-  void observe(const Schedule &schedule,
-               const Measurement &measurement) override {
-    population.observe(schedule, measurement);
-  }
+  explicit MetaScheduleStrategy(const SearchInput &input)
+      : EvolvingStrategy(input, kOneRandomIn) {}
 
 private:
-  void evolve() {
+  void evolve() override {
     Random &random = population.random;
     std::vector<Schedule> traces = population.fastest(kMeasured);
     while (traces.size() < kPopulation)
@@ -113,7 +103,6 @@ private:
   std::optional<Schedule> mutateTrace(const Schedule &trace);
   std::optional<Schedule> mutateTile(const Schedule &trace,
                                      const std::vector<DecisionPoint> &points);
-  Population population;
 };
 
 } // namespace

@@ -54,6 +54,30 @@ private:
   std::map<std::string, std::pair<float, Schedule>> candidates;
 };
 
+/// A strategy that evolves candidates whenever the model has learnt something.
+class EvolvingStrategy : public Strategy {
+public:
+  std::vector<Schedule> propose(size_t count) final {
+    if (population.prepare())
+      evolve();
+    return population.pick(count, oneRandomIn);
+  }
+  void observe(const Schedule &schedule, const Measurement &measurement) final {
+    population.observe(schedule, measurement);
+  }
+
+protected:
+  EvolvingStrategy(const SearchInput &input, size_t oneRandomIn)
+      : population(input), oneRandomIn(oneRandomIn) {}
+  /// Scores candidates of the population.
+  virtual void evolve() = 0;
+
+  Population population;
+
+private:
+  size_t oneRandomIn;
+};
+
 /// Draws indices in proportion to scores.
 class Wheel {
 public:
