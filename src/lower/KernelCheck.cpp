@@ -205,9 +205,9 @@ private:
 
 } // namespace
 
-/// The largest magnitude among all outputs, relative to that among `points` of
-/// them: as of sums of many terms, which are normally distributed. Errors are
-/// stated of the former.
+/// The largest accumulator of a convolution among all outputs, relative to that
+/// among `points` of them: sums of many terms are normally distributed. Errors
+/// are stated of the former.
 static double largestOfAll(size_t points, const std::vector<int64_t> &dims) {
   double all = 1;
   for (int64_t dim : dims)
@@ -234,7 +234,8 @@ KernelVerdict tlm::checkKernel(const Task &task, const Kernel &kernel,
     traces.push_back(evaluator.trace(point));
     largest = std::max(largest, std::abs(double(traces.back().accumulator)));
   }
-  largest *= largestOfAll(points.size(), task.output().type.dims);
+  if (task.kind == TaskKind::Conv)
+    largest *= largestOfAll(points.size(), task.output().type.dims);
   for (size_t i = 0; i < points.size() && verdict.wrong.empty(); ++i) {
     float got = data.output()[guard.offsetOf(points[i])];
     float expected = traces[i].value();
