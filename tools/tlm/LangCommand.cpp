@@ -221,14 +221,6 @@ Status stats(const Options &options, const GlobalOptions &global) {
   return status;
 }
 
-void addPaths(CLI::App &app, Options &options) {
-  app.fallthrough();
-  app.add_option("models", options.paths,
-                 "models, task texts (*.task), folders of both")
-      ->required();
-  options.compile.add(app);
-}
-
 } // namespace
 
 Action addLang(CLI::App &app, const GlobalOptions &global) {
@@ -237,7 +229,7 @@ Action addLang(CLI::App &app, const GlobalOptions &global) {
   CLI::App *shown = app.add_subcommand(
       "show", "the sentence of every task: what the model reads, and the "
               "default schedule as its answer");
-  addPaths(*shown, *options);
+  addTaskPaths(*shown, options->paths, options->compile);
   shown
       ->add_option("--kernel", options->kernel,
                    "only this task, counted from 0")
@@ -245,7 +237,7 @@ Action addLang(CLI::App &app, const GlobalOptions &global) {
   shown->add_flag("--numbers", options->numbers, "token numbers, not words");
   CLI::App *counted = app.add_subcommand(
       "stats", "lengths of sentences, all of which are read back");
-  addPaths(*counted, *options);
+  addTaskPaths(*counted, options->paths, options->compile);
   counted
       ->add_option("--samples", options->samples,
                    "random schedules of each task")

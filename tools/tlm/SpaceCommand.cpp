@@ -115,14 +115,6 @@ Status sample(const Options &options, const GlobalOptions &global) {
   return status;
 }
 
-void addPaths(CLI::App &app, Options &options) {
-  app.fallthrough();
-  app.add_option("models", options.paths,
-                 "models, task texts (*.task), folders of both")
-      ->required();
-  options.compile.add(app);
-}
-
 } // namespace
 
 Action addSpace(CLI::App &app, const GlobalOptions &global) {
@@ -130,10 +122,10 @@ Action addSpace(CLI::App &app, const GlobalOptions &global) {
   app.require_subcommand(1);
   CLI::App *shown = app.add_subcommand(
       "show", "the decisions of every task and how many schedules it has");
-  addPaths(*shown, *options);
+  addTaskPaths(*shown, options->paths, options->compile);
   CLI::App *drawn = app.add_subcommand(
       "sample", "draw schedules, spread over kinds of tasks, and try them");
-  addPaths(*drawn, *options);
+  addTaskPaths(*drawn, options->paths, options->compile);
   drawn->add_option("--count", options->sample.count, "schedules to draw")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 40))
       ->capture_default_str();

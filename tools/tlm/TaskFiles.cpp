@@ -2,6 +2,7 @@
 
 #include "base/AtomicFile.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -44,6 +45,15 @@ std::vector<fs::path> filesOf(const std::string &path) {
 }
 
 } // namespace
+
+void addTaskPaths(CLI::App &app, std::vector<std::string> &paths,
+                  CompileFlags &flags) {
+  app.fallthrough();
+  app.add_option("models", paths,
+                 "models, task texts (*.task), folders of both")
+      ->required();
+  flags.add(app);
+}
 
 Result<std::vector<Task>> readTasks(const std::vector<std::string> &paths,
                                     const CompileFlags &flags,

@@ -11,6 +11,10 @@
 
 namespace tlm {
 
+/// The arguments of a command about tasks: `paths`, and how they are compiled.
+void addTaskPaths(CLI::App &app, std::vector<std::string> &paths,
+                  CompileFlags &flags);
+
 /// The distinct tasks of `paths`, in their order. A path is a model, which is
 /// compiled up to its partition, a task text (*.task), or a folder of both.
 Result<std::vector<Task>> readTasks(const std::vector<std::string> &paths,
