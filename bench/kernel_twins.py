@@ -107,8 +107,8 @@ TWINS = {
 
 
 def explain(model, *flags):
-    return subprocess.run([str(TLM), "explain", str(model), "--threads", "1", *map(str, flags)],
-                          capture_output=True, text=True)
+    return subprocess.run([str(TLM), "explain", str(model), "--threads", "1", "--schedules=default",
+                           *map(str, flags)], capture_output=True, text=True)
 
 
 def default_schedules(model, path):

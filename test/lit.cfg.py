@@ -11,3 +11,4 @@ config.substitutions.append(("%python", config.python))
 # Writes the small network of test/e2e/models.py.
 config.substitutions.append(("%models", config.tlm_source + "/test/e2e/models.py"))
 config.substitutions.append(("%source", config.tlm_source))
+config.substitutions.append(("%bin", config.tlm_bin))

@@ -116,6 +116,8 @@ Detail runSchedules(const CompileOptions &options, Compilation &c) {
 
 Detail runInference(const CompileOptions &options, Compilation &c) {
   TLM_TRY(c.inference, writeSchedules(options, c.plan.tasks, c.chosen));
+  if (!c.inference->unusable.empty())
+    c.warnings.push_back(c.inference->unusable);
   return c.inference->text();
 }
 

@@ -85,6 +85,8 @@ struct InferenceReport {
   int64_t withoutDecision = 0; ///< tasks with a single schedule
   int64_t refused = 0;         ///< tasks that it could not read or answer
   std::string firstRefusal;    ///< label and reason
+  /// Why optional weights were left out, and what was done instead; or empty.
+  std::string unusable;
 
   /// The detail of the phase's line.
   std::string text() const;

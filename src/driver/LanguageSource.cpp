@@ -142,8 +142,16 @@ Result<InferenceReport> writeSchedules(const CompileOptions &options,
   };
   InferenceReport report;
   auto begin = Clock::now();
-  TLM_TRY(ScheduleWriter writer, ScheduleWriter::load(*options.writer));
+  Result<ScheduleWriter> writer = ScheduleWriter::load(*options.writer);
   report.loadSeconds = seconds(begin);
+  if (!writer && options.writer->isOptional) {
+    report.unusable = "the language model of this installation cannot be used, "
+                      "schedules are by default rules: " +
+                      writer.error().message;
+    return report;
+  }
+  if (!writer)
+    return writer.error();
 
   std::vector<const Task *> asked;
   std::vector<ChosenSchedule *> answered;
@@ -155,7 +163,7 @@ Result<InferenceReport> writeSchedules(const CompileOptions &options,
   begin = Clock::now();
   int64_t jobs = options.jobs ? options.jobs : usableCpus();
   std::vector<WrittenSchedules> written =
-      writer.write(asked, options.target, options.schedule, int(jobs));
+      writer->write(asked, options.target, options.schedule, int(jobs));
   report.writeSeconds = seconds(begin);
   for (size_t i = 0; i < written.size(); ++i) {
     report.tokensRead += written[i].tokensRead;
@@ -178,6 +186,8 @@ Result<InferenceReport> writeSchedules(const CompileOptions &options,
 }
 
 std::string InferenceReport::text() const {
+  if (!unusable.empty())
+    return "none: the weights cannot be used";
   char time[80];
   std::snprintf(time, sizeof(time), "%lld + %lld tokens in %.3f s",
                 static_cast<long long>(tokensRead),

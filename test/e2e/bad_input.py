@@ -168,8 +168,8 @@ CASES = [
     ("explain with another architecture", "explain {d}/small.onnx --model {d}/llama", 1, ["model_type"]),
     ("a source of another word", "compile {d}/small.onnx --schedules=oracle", 2, ["oracle", "model"]),
     ("records without a store", "compile {d}/small.onnx --schedules=records", 2, ["--records STORE"]),
-    ("samples without the model", "compile {d}/small.onnx --samples 4", 2, ["--samples", "--schedules=model"]),
-    ("measuring without the model", "compile {d}/small.onnx --measure 4", 2, ["--measure", "tlm tune"]),
+    ("samples without the model", "compile {d}/small.onnx --schedules=default --samples 4", 2, ["--samples", "--schedules=model"]),
+    ("measuring without the model", "compile {d}/small.onnx --schedules=default --measure 4", 2, ["--measure", "tlm tune"]),
     ("measuring for another machine", "compile {d}/small.onnx --model {d}/weights --mattr=+xop --measure 1 "
      "-o {d}/out.so", 4, ["xop"]),
     ("flags before the model", "run --input x=@{d}/good.npy --output - {d}/small.so", 0, []),

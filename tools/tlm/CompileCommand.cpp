@@ -159,6 +159,7 @@ Status compile(const Options &options, const GlobalOptions &global) {
                        {}, ErrorCode::Usage);
   }
   TLM_TRY(CompileOptions compile, options.compile.options(options.model));
+  options.compile.noteMissingModel(compile, global);
   compile.keepTexts = kinds.size() > 1 || !library;
   compile.outputPath = emitPath(library ? EmitKind::Lib : kinds[0], kinds,
                                 options.output, options.model);

@@ -123,7 +123,9 @@ chooseAll(CompileOptions &compile, const std::vector<NetworkTask> &entries) {
   if (compile.writer) {
     compile.writer->judgesAlways = true;
     TLM_TRY(InferenceReport report, writeSchedules(compile, tasks, chosen));
-    std::printf("%s\n\n", report.text().c_str());
+    std::printf(
+        "%s\n\n",
+        (report.unusable.empty() ? report.text() : report.unusable).c_str());
   }
   if (compile.measured) {
     TLM_TRY(std::string detail, measureSchedules(compile, tasks, chosen));
@@ -134,6 +136,7 @@ chooseAll(CompileOptions &compile, const std::vector<NetworkTask> &entries) {
 
 Status explain(const Options &options, const GlobalOptions &global) {
   TLM_TRY(CompileOptions compile, options.compile.options(options.model));
+  options.compile.noteMissingModel(compile, global);
   TLM_TRY(std::vector<NetworkTask> tasks,
           networkTasks({options.model}, options.compile));
   TLM_TRY(std::vector<ChosenSchedule> chosen, chooseAll(compile, tasks));

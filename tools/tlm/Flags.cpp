@@ -58,7 +58,7 @@ void CompileFlags::add(CLI::App &app) {
       ->check(CLI::Range(1, 1024));
   app.add_option("-O", level,
                  "0: plain schedules, quick to read and slow to run; 1 to 3: "
-                 "the default ones, all the same today")
+                 "fast ones, all the same today")
       ->check(CLI::Range(0, 3))
       ->type_name("LEVEL")
       ->capture_default_str();
@@ -80,13 +80,14 @@ void CompileFlags::add(CLI::App &app) {
 }
 
 void CompileFlags::addSources(CLI::App &app) {
+  hasSources = true;
   sources = {"model", "records", "default", "plain"};
   app.get_option("--schedules")
       ->description("model: the language model writes them; records: the best "
-                    "ones of --records; default; or plain: loops as written, a "
-                    "second path to compare with (default: by -O; model, where "
-                    "there is --model). What a source does not have is left to "
-                    "default");
+                    "ones of --records; default: rules; or plain: loops as "
+                    "written, a second path to compare with (default: plain "
+                    "with -O0, else model where there are weights, else "
+                    "default). What a source does not have is left to default");
   app.add_option("--records", records,
                  "use the best schedules of this store of records (tlm tune, "
                  "tlm collect) for the kernels that --schedule-from does not "
@@ -95,7 +96,7 @@ void CompileFlags::addSources(CLI::App &app) {
   app.add_flag("--no-records", noRecords, "as if there were no --records");
   app.add_option("--model", model,
                  "folder of the language model's weights (default: models/tlm "
-                 "of this installation)")
+                 "of this installation); asks for --schedules=model")
       ->type_name("DIR");
   app.add_option("--samples", samples,
                  "answers of the language model for every kernel, of which it "
@@ -127,9 +128,23 @@ static std::string installedModel() {
   return {};
 }
 
+bool CompileFlags::namesNoSource() const {
+  return hasSources && schedules.empty() && model.empty() && level > 0;
+}
+
+void CompileFlags::noteMissingModel(const CompileOptions &options,
+                                    const GlobalOptions &global) const {
+  if (global.verbosity > 0 && namesNoSource() && !options.writer)
+    note(global, "there are no weights of the language model in this "
+                 "installation: schedules by default rules");
+}
+
 Status CompileFlags::addWriter(CompileOptions &options) const {
+  WriterOptions writer;
+  writer.folder = model.empty() && hasSources ? installedModel() : model;
+  writer.isOptional = namesNoSource();
   bool asked = schedules.empty() ? !model.empty() : schedules == "model";
-  if (!asked) {
+  if (!asked && !(writer.isOptional && !writer.folder.empty())) {
     if (samples > 1 || measured > 0)
       return makeError(std::string(samples > 1 ? "--samples" : "--measure") +
                            " is for schedules of the language model",
@@ -137,8 +152,6 @@ Status CompileFlags::addWriter(CompileOptions &options) const {
                        ErrorCode::Usage);
     return success();
   }
-  WriterOptions writer;
-  writer.folder = model.empty() ? installedModel() : model;
   if (writer.folder.empty())
     return makeError("--schedules=model: there are no weights of the language "
                      "model in this installation",

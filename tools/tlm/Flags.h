@@ -19,18 +19,24 @@ class CompileFlags {
 public:
   void add(CLI::App &app);
   /// --records, --model, --samples, --measure and more of --schedules, for who
-  /// compiles with what is recorded or with the language model.
+  /// compiles with what is recorded or with the language model. Where no source
+  /// is named, the language model of this installation writes the schedules.
   void addSources(CLI::App &app);
   Result<CompileOptions> options(const std::string &modelPath) const;
+  /// With -v: that the installation has no language model, where it would have
+  /// been asked.
+  void noteMissingModel(const CompileOptions &options,
+                        const GlobalOptions &global) const;
 
 private:
+  bool namesNoSource() const;
   Status addWriter(CompileOptions &options) const;
 
   std::vector<std::string> shapes, dims, features;
   std::vector<std::string> sources{"default", "plain"}; ///< of --schedules
   std::string cpu = "host", schedules, scheduleFrom, approximate = "on",
               records, model;
-  bool noRecords = false;
+  bool hasSources = false, noRecords = false;
   int64_t threads = 0, jobs = 0, level = 2, samples = 1, measured = 0;
   uint64_t seed = 0;
 };
