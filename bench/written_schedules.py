@@ -1,0 +1,379 @@
+#!/usr/bin/env python3
+"""How good are the schedules that the language model writes, without a measurement?
+
+For the heaviest tasks of each of ../shared's six networks that leave something to decide: the answer of
+the model, the default schedule, the best of --random drawn ones, the best of roller's ten, and the
+best known one, of a search with --trials (or of all of these, or of --records). All of them are then
+measured in turn, and judged by these last times:
+
+  gain     default / model, random / model, roller / model: geometric means over tasks
+  share    of the gap from the default schedule to the best one that the model closes, over the tasks
+           whose gap is above the noise: sum of log(default / model) over sum of log(default / best),
+           and of calls x (default - model) over calls x (default - best)
+  network  time of the whole network with the model's schedules over that with the default ones, in turn
+
+Weights of the networks are zeros, which changes no time. A full run takes about a quarter of an hour
+on two cores. It may be stopped at any time and goes on where it was: what is done stands in the work folder.
+--minutes ends it after so long; tasks are taken from all networks in turn.
+
+usage: written_schedules.py [--model DIR] [--work DIR] [--models NAME ...] [--heaviest 8] [--trials 64]
+                            [--threads 2] [--samples 1] [--minutes M] [--records STORE]
+                            [--results FILE ...] [--json FILE]
+Verdict: a share of at least 0.4, no network more than 3 % slower than with default schedules, and
+ResNet-50's schedules written in less than 0.3 s. Without weights it is SKIPPED.
+"""
+import argparse
+import hashlib
+import json
+import math
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+BIN = pathlib.Path(os.environ.get("TLM_BIN", ROOT / "build/bin"))
+sys.path.insert(0, str(ROOT / "python"))
+import tlm_ctypes  # noqa: E402
+from marked_section import write_section  # noqa: E402
+from networks import alternate  # noqa: E402
+from search_curves import geometric_mean, interval, median, tlm, write_json  # noqa: E402
+from shared_networks import MODELS, with_zero_weights  # noqa: E402
+
+ALL = ["resnet50", "mobilenet_v2", "efficientnet_b0", "bert_base", "gpt2", "llama7b_1layer"]
+SHARE = 0.4            # of the gap, at least
+SLOWEST = 1.03         # a network with the model's schedules over one with default ones, at most
+WRITE_SECONDS = 0.3    # for ResNet-50
+NOISE = 1.01           # gaps below this are none
+ROUNDS = 15            # of the winners of a task
+NETWORK_ROUNDS = 7
+ROLLER_TRIALS = 10
+
+
+def blocks_of(path):
+    """task key -> text of its schedule, of a file as `tlm explain` writes it."""
+    blocks = [block.split("\n", 1)[1].strip() for block in path.read_text().strip().split("\n\n")]
+    return {block.splitlines()[1].split()[1]: block for block in blocks}
+
+
+class Network:
+    """What is known of one network, in a folder of its own."""
+
+    def __init__(self, name, arguments):
+        self.name, self.arguments = name, arguments
+        self.folder = arguments.work / f"{name}.{arguments.threads}"
+        (self.folder / "tasks").mkdir(parents=True, exist_ok=True)
+        self.model = with_zero_weights(MODELS / f"{name}.onnx", self.folder)
+        self.flags = ["--threads", str(arguments.threads)]
+
+    def choose_tasks(self):
+        """The heaviest of those that leave something to decide."""
+        listing = self.folder / "tasks.json"
+        if not listing.exists():
+            tlm("space", "sample", self.model, *self.flags, "--tasks-to", self.folder / "tasks")
+            tlm("tune", self.model, "--dry-run", *self.flags, "--json", listing)
+        tasks = json.loads(listing.read_text())["tasks"]
+        tasks = [task for task in tasks if task["log10_size"] > 0]
+        return tasks[:self.arguments.heaviest]
+
+    def write(self):
+        """Asks the model; {key: schedule} of what it wrote, and what it took."""
+        given = ["--schedules=model", "--samples", str(self.arguments.samples)]
+        if self.arguments.model:
+            given += ["--model", str(self.arguments.model)]
+        report = self.folder / "written.json"
+        tlm("compile", self.model, "-o", self.folder / "model.so", *self.flags, *given, "-q", "--json", report)
+        compiled = json.loads(report.read_text())
+        self.inference, self.fallbacks = compiled["inference"], compiled["fallbacks"]
+        self.seconds = self.inference["load_seconds"] + self.inference["write_seconds"]
+        text = self.folder / "written.schedules"
+        tlm("explain", self.model, *self.flags, *given, "-o", text)
+        self.written = blocks_of(text)
+
+    def measure(self):
+        """Times of whole calls in turn, or those of another run with the same schedules."""
+        path = self.folder / "network.json"
+        digest = hashlib.sha256((self.folder / "written.schedules").read_bytes()).hexdigest()
+        if path.exists() and (known := json.loads(path.read_text()))["schedules"] == digest:
+            return known
+        tlm("compile", self.model, "-o", self.folder / "default.so", *self.flags, "--schedules=default", "-q")
+        times = {"model": [], "default": []}
+        models = {name: tlm_ctypes.Model(self.folder / f"{name}.so", threads=self.arguments.threads) for name in times}
+        calls = {name: self.bind(model) for name, model in models.items()}
+        # What looks too slow is measured again, longer.
+        for rounds in (NETWORK_ROUNDS, 2 * NETWORK_ROUNDS):
+            for name, values in alternate(calls, rounds).items():
+                times[name] += values
+            if min(times["model"]) <= SLOWEST * min(times["default"]):
+                break
+        for model in models.values():
+            model.close()
+        row = dict(network=self.name, schedules=digest, min={k: min(v) for k, v in times.items()},
+                   median={k: median(v) for k, v in times.items()}, n=len(times["model"]))
+        write_json(path, row)
+        return row
+
+    @staticmethod
+    def bind(model):
+        generator = np.random.default_rng(0)
+        inputs = [np.ones(shape, dtype) if np.issubdtype(dtype, np.integer) else
+                  generator.random(shape, dtype=np.float32).astype(dtype) for _, dtype, shape in model.inputs]
+        return model.context.bind(inputs, model.new_outputs())
+
+
+class TaskRun:
+    """The searches of one task, and its winners measured in turn."""
+
+    def __init__(self, network, task):
+        self.network, self.task, self.arguments = network, task, network.arguments
+        self.file = network.folder / f"tasks/{task['key']}.task"
+        self.path = network.folder / f"{task['key']}.json"
+        self.state = json.loads(self.path.read_text()) if self.path.exists() else {"searches": {}, "times": {}}
+
+    def search(self, strategy, trials):
+        """The fastest candidate of a search: (microseconds, schedule), or None."""
+        name = f"{strategy}.{trials}"
+        if name not in self.state["searches"]:
+            result = self.tune("--strategy", strategy, "--trials", trials + 2, "--final-rounds", 0,
+                               "--records", self.arguments.work / "records.tlm")
+            given = (result["default_schedule"], result["fixed_schedule"])
+            good = [(t["min_us"], t["schedule"].strip()) for t in result["trials"]
+                    if t["outcome"] == "ok" and t["schedule"] not in given]
+            self.state["searches"][name] = min(good) if good else None
+            self.state["default"] = result["default_schedule"].strip()
+            write_json(self.path, self.state)
+        return self.state["searches"][name]
+
+    def tune(self, *flags):
+        with tempfile.TemporaryDirectory() as folder:
+            report = pathlib.Path(folder) / "report.json"
+            tlm("tune", self.file, *self.network.flags, *flags, "--json", report, "-q")
+            return json.loads(report.read_text())["tasks"][0]
+
+    def recorded(self):
+        """The best schedule of --records, or None."""
+        if not self.arguments.records:
+            return None
+        with tempfile.TemporaryDirectory() as folder:
+            text, report = pathlib.Path(folder) / "best.schedule", pathlib.Path(folder) / "report.json"
+            tlm("explain", self.file, *self.network.flags, "--schedules=records", "--records", self.arguments.records,
+                "-o", text, "--json", report)
+            kernel = json.loads(report.read_text())["kernels"][0]
+            return blocks_of(text)[self.task["key"]] if kernel["source"] == "records" else None
+
+    def work_on(self):
+        """Searches, then measures what no earlier run measured in this company."""
+        fastest = {"random": self.search("random", self.arguments.random),
+                   "roller": self.search("roller", ROLLER_TRIALS),
+                   "search": self.search(self.arguments.strategy, self.arguments.trials)}
+        self.roles = {role: best[1] for role, best in fastest.items() if best}
+        self.roles["default"] = self.state["default"]
+        # A task of which the model wrote nothing keeps the default schedule.
+        self.roles["model"] = self.network.written.get(self.task["key"], self.state["default"])
+        if recorded := self.recorded():
+            self.roles["records"] = recorded
+        wanted = sorted(set(self.roles.values()) - {self.state["default"]})
+        if not set(wanted) <= set(self.state["times"]):
+            self.measure_in_turn(wanted)
+
+    def measure_in_turn(self, schedules):
+        with tempfile.TemporaryDirectory() as folder:
+            files = []
+            for number, schedule in enumerate(schedules):
+                files.append(pathlib.Path(folder) / f"{number}.schedule")
+                files[-1].write_text(schedule + "\n")
+            result = self.tune("--strategy", "default", "--trials", 2 + len(files), "--also", *files,
+                               "--finalists", 0, "--final-rounds", ROUNDS)
+        self.state["times"] = {f["schedule"].strip(): f["min_us"] for f in result["finalists"]}
+        write_json(self.path, self.state)
+
+    def row(self):
+        """Times of each role, round by round; None where a candidate has none."""
+        times = {role: self.state["times"].get(schedule) for role, schedule in self.roles.items()}
+        if not times["default"] or not times["model"]:
+            return None
+        best = min((t for t in times.values() if t), key=median)
+        return dict(network=self.network.name, label=self.task["label"], key=self.task["key"], calls=sum(self.task["calls"]),
+                    best=best, best_role=min((r for r in times if times[r]), key=lambda role: median(times[role])),
+                    same_as_default=self.roles["model"] == self.roles["default"], **times)
+
+
+def log_share(rows):
+    """sum of log(default / model) over sum of log(default / best)."""
+    closed = sum(math.log(median(r["default"]) / median(r["model"])) for r in rows)
+    return closed / sum(math.log(median(r["default"]) / median(r["best"])) for r in rows)
+
+
+def share_interval(rows, draws):
+    """The share and its 95 % bootstrap interval: tasks, and rounds within them, are drawn again."""
+    generator = random.Random(1)
+
+    def redrawn(row):
+        return {k: [generator.choice(row[k]) for _ in row[k]] for k in ("default", "model", "best")}
+
+    spread = sorted(log_share([redrawn(generator.choice(rows)) for _ in rows]) for _ in range(draws))
+    return log_share(rows), spread[int(0.025 * draws)], spread[int(0.975 * draws)]
+
+
+def summary(rows, draws=1000):
+    """What the last times of the tasks say; `draws` are for the intervals."""
+    result = dict(tasks=len(rows), same_as_default=sum(r["same_as_default"] for r in rows))
+    for role in ("default", "random", "roller", "best"):
+        pairs = [(r[role], r["model"]) for r in rows if r.get(role)]
+        result[f"{role}_over_model"] = interval(pairs, draws) if pairs else None
+    gaps = [r for r in rows if median(r["default"]) > NOISE * median(r["best"])]
+    result["with_gap"] = len(gaps)
+    if gaps:
+        result["default_over_best"] = geometric_mean([median(r["default"]) / median(r["best"]) for r in gaps])
+        result["share"] = share_interval(gaps, draws)
+        possible = sum(r["calls"] * (median(r["default"]) - median(r["best"])) for r in gaps)
+        result["share_by_time"] = sum(r["calls"] * (median(r["default"]) - median(r["model"])) for r in gaps) / possible
+    return result
+
+
+def texts_of(found):
+    def with_interval(values):
+        return "{:.3f} ({:.3f} to {:.3f})".format(*values) if values else "-"
+    return with_interval(found["default_over_model"]), with_interval(found["random_over_model"]), \
+        with_interval(found["roller_over_model"]), with_interval(found.get("share"))
+
+
+def results_text(run, rows, networks, found, verdict):
+    arguments = run.arguments
+    lines = [f"{run.cpu}, {arguments.threads} threads; the {arguments.heaviest} heaviest tasks of each network that leave "
+             f"something to decide, answers written without a measurement"
+             + (f", the best of {arguments.samples} by the model's own judgement" if arguments.samples > 1 else "")
+             + f". Best known: {arguments.strategy} search with {arguments.trials} trials a task"
+             + (", records" if arguments.records else "") + ", or any other column. Winners measured in turn "
+             f"({ROUNDS} rounds), medians; intervals of 95 %.", "",
+             "| network | tasks | default / model | random / model | roller / model | default / best | share of the gap | "
+             "whole network, ms, default | model | model / default | schedules written in |",
+             "|---|---|---|---|---|---|---|---|---|---|---|"]
+    for row in networks:
+        own = [r for r in rows if r["network"] == row["network"]]
+        of = summary(own, draws=1) if own else None
+        cells = [f"{of[f'{role}_over_model'][0]:.3f}" if of and of[f"{role}_over_model"] else "-"
+                 for role in ("default", "random", "roller")]
+        cells.append(f"{of['default_over_best']:.3f}" if of and of["with_gap"] else "-")
+        cells.append(f"{of['share'][0]:.2f}" if of and of["with_gap"] else "-")
+        lines.append(f"| {row['network']} | {len(own)} | {' | '.join(cells)} | {row['min']['default']:.2f} | "
+                     f"{row['min']['model']:.2f} | {row['ratio']:.3f} | {row['seconds']:.3f} s |")
+    default, drawn, roller, share = texts_of(found)
+    lines += ["", f"All {found['tasks']} tasks, geometric means: default / model {default}, best of {arguments.random} random / "
+              f"model {drawn}, best of roller's {ROLLER_TRIALS} / model {roller}. Tasks with a gap of over "
+              f"{100 * (NOISE - 1):.0f} % to the best known schedule: {found['with_gap']}, with {found.get('default_over_best', 1):.3f}x "
+              f"in the geometric mean, of which the model closes {share}, by time {found.get('share_by_time', 0):.2f}. Answers "
+              f"that are the default schedule: {found['same_as_default']}.", "",
+              f"`bench/written_schedules.py`: {verdict}"]
+    return "\n".join(lines) + "\n"
+
+
+class Run:
+    def __init__(self, arguments):
+        self.arguments, self.begin = arguments, time.monotonic()
+        arguments.work.mkdir(parents=True, exist_ok=True)
+        peak = subprocess.run([str(BIN / "tlm-peak"), str(arguments.threads)], capture_output=True, text=True, check=True)
+        self.cpu = json.loads(peak.stdout)["cpu"]
+
+    def out_of_time(self):
+        return self.arguments.minutes is not None and time.monotonic() - self.begin > 60 * self.arguments.minutes
+
+    def networks(self):
+        found = []
+        for name in self.arguments.models:
+            if (MODELS / f"{name}.onnx").exists():
+                found.append(Network(name, self.arguments))
+            else:
+                print(f"{name}: skipped, there is no {name}.onnx", file=sys.stderr)
+        return found
+
+    def tasks(self, networks):
+        """(whether all are done, rows): network by network in turn, so that a prefix is a fair choice, too."""
+        lists = [[TaskRun(network, task) for task in network.choose_tasks()] for network in networks]
+        order = [tasks[i] for i in range(self.arguments.heaviest) for tasks in lists if i < len(tasks)]
+        rows = []
+        for number, task in enumerate(order):
+            if self.out_of_time():
+                print(f"{len(order) - number} tasks are left; the same command goes on", file=sys.stderr)
+                return False, rows
+            task.work_on()
+            if row := task.row():
+                rows.append(row)
+                print(f"{number + 1}/{len(order)} {row['network']} {row['label']}: "
+                      + ", ".join(f"{role} {median(row[role]):.1f}" for role in ("default", "model", "random", "roller", "search")
+                                  if row.get(role)) + " us", flush=True)
+        return True, rows
+
+
+def weights_there(arguments):
+    folder = arguments.model or ROOT / "models/tlm"
+    return (folder / "config.json").exists()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--model", type=pathlib.Path, help="folder of weights (default: the installed ones)")
+    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/written_schedules")
+    parser.add_argument("--models", nargs="*", default=ALL)
+    parser.add_argument("--heaviest", type=int, default=8, help="tasks of each network")
+    parser.add_argument("--trials", type=int, default=64, help="of the search for the best schedule")
+    parser.add_argument("--strategy", default="evolutionary", help="of that search")
+    parser.add_argument("--random", type=int, default=10, help="random schedules")
+    parser.add_argument("--samples", type=int, default=1, help="answers that the model chooses from")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--minutes", type=float)
+    parser.add_argument("--records", type=pathlib.Path, help="a store whose best schedules count as known")
+    parser.add_argument("--results", nargs="*", default=[], metavar="FILE", help="write the table as markdown to these files")
+    parser.add_argument("--json", type=pathlib.Path)
+    arguments = parser.parse_args()
+    if not weights_there(arguments):
+        print("written schedules: there are no weights of the language model -> SKIPPED")
+        return 77
+    run = Run(arguments)
+    networks = run.networks()
+    if not networks:
+        print("written schedules: no networks there -> SKIPPED")
+        return 77
+    measured = []
+    for network in networks:
+        network.write()
+        row = dict(network.measure(), seconds=network.seconds, fallbacks=len(network.fallbacks),
+                   refused=network.inference["refused"])
+        row["ratio"] = row["min"]["model"] / row["min"]["default"]
+        measured.append(row)
+        print(f"{network.name}: {network.inference['written']} schedules in {network.seconds:.3f} s, default "
+              f"{row['min']['default']:.2f} ms, model {row['min']['model']:.2f} ms, {row['ratio']:.3f}x", flush=True)
+    complete, rows = run.tasks(networks)
+    if not rows:
+        print("written schedules: no task is done -> SKIPPED")
+        return 77
+    found = summary(rows)
+    default, drawn, roller, share = texts_of(found)
+    slow = [f"{row['network']} {row['ratio']:.3f}" for row in measured if row["ratio"] > SLOWEST]
+    late = [f"{row['seconds']:.3f} s" for row in measured if row["network"] == "resnet50" and row["seconds"] >= WRITE_SECONDS]
+    good = complete and not slow and not late and "share" in found and found["share"][0] >= SHARE
+    verdict = (f"{found['tasks']} tasks: default / model {default}, random / model {drawn}, roller / model {roller}; "
+               f"share of the gap {share} (wanted {SHARE})"
+               + (f"; slower than default schedules: {', '.join(slow)}" if slow else
+                  f"; no network over {SLOWEST} x default")
+               + (f"; ResNet-50 written in {late[0]} (wanted {WRITE_SECONDS})" if late else "")
+               + ("" if complete else "; tasks are left") + f" -> {'OK' if good else 'FAILED'}")
+    text = results_text(run, rows, measured, found, verdict)
+    print(text, end="")
+    for path in arguments.results:
+        write_section(path, "written_schedules.py", text, "## Schedules of the language model\n\n")
+    if arguments.json:
+        write_json(arguments.json, dict(ok=good, complete=complete, cpu=run.cpu, threads=arguments.threads, options={
+            k: getattr(arguments, k) for k in ("heaviest", "trials", "strategy", "random", "samples")},
+            summary=found, networks=measured, tasks=rows, verdict=verdict, results=text))
+    print(f"written schedules: {verdict}")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
