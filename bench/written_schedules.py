@@ -166,11 +166,17 @@ class TaskRun:
             kernel = json.loads(report.read_text())["kernels"][0]
             return blocks_of(text)[self.task["key"]] if kernel["source"] == "records" else None
 
+    def searches(self):
+        """role -> (strategy, trials)"""
+        return {"random": ("random", self.arguments.random), "roller": ("roller", ROLLER_TRIALS),
+                "search": (self.arguments.strategy, self.arguments.trials)}
+
+    def is_searched(self):
+        return all(f"{strategy}.{trials}" in self.state["searches"] for strategy, trials in self.searches().values())
+
     def work_on(self):
         """Searches, then measures what no earlier run measured in this company."""
-        fastest = {"random": self.search("random", self.arguments.random),
-                   "roller": self.search("roller", ROLLER_TRIALS),
-                   "search": self.search(self.arguments.strategy, self.arguments.trials)}
+        fastest = {role: self.search(*search) for role, search in self.searches().items()}
         self.roles = {role: best[1] for role, best in fastest.items() if best}
         self.roles["default"] = self.state["default"]
         # A task of which the model wrote nothing keeps the default schedule.
@@ -297,17 +303,20 @@ class Run:
         lists = [[TaskRun(network, task) for task in network.choose_tasks()] for network in networks]
         order = [tasks[i] for i in range(self.arguments.heaviest) for tasks in lists if i < len(tasks)]
         rows = []
+        left = 0
         for number, task in enumerate(order):
-            if self.out_of_time():
-                print(f"{len(order) - number} tasks are left; the same command goes on", file=sys.stderr)
-                return False, rows
+            if self.out_of_time() and not task.is_searched():
+                left += 1
+                continue
             task.work_on()
             if row := task.row():
                 rows.append(row)
                 print(f"{number + 1}/{len(order)} {row['network']} {row['label']}: "
                       + ", ".join(f"{role} {median(row[role]):.1f}" for role in ("default", "model", "random", "roller", "search")
                                   if row.get(role)) + " us", flush=True)
-        return True, rows
+        if left:
+            print(f"{left} tasks are left; the same command goes on", file=sys.stderr)
+        return left == 0, rows
 
 
 def weights_there(arguments):

@@ -22,12 +22,6 @@ struct Draft {
   Answer answer;
 };
 
-/// The middle of a bucket.
-double shareOf(int bucket) {
-  double above = bucket == 0 ? 1 : kQualityBounds[bucket - 1];
-  return (above + kQualityBounds[bucket]) / 2;
-}
-
 std::string textOf(const Error &error) {
   return error.hint.empty() ? error.message
                             : error.message + " (" + error.hint + ")";
@@ -100,8 +94,8 @@ std::vector<std::optional<double>> judge(const Inference &inference,
   for (const std::vector<float> &chances : inference.judge(requests, buckets)) {
     std::optional<double> share;
     for (size_t bucket = 0; bucket < chances.size(); ++bucket)
-      share =
-          share.value_or(0) + double(chances[bucket]) * shareOf(int(bucket));
+      share = share.value_or(0) +
+              double(chances[bucket]) * qualityShare(int(bucket));
     shares.push_back(share);
   }
   return shares;

@@ -14,6 +14,12 @@ int qualityBucket(double share) {
   return kQualityBuckets - 1;
 }
 
+double qualityShare(int bucket) {
+  TLM_CHECK(bucket >= 0 && bucket < kQualityBuckets) << bucket;
+  double above = bucket == 0 ? 1 : kQualityBounds[bucket - 1];
+  return (above + kQualityBounds[bucket]) / 2;
+}
+
 Token qualityToken(Quality quality) {
   static const std::vector<Token> tokens = [] {
     std::vector<Token> all;

@@ -27,6 +27,8 @@ using Quality = std::optional<int>;
 /// The bucket of a share; of one above 1, the best, of one below 0 or NaN, the
 /// last.
 int qualityBucket(double share);
+/// The middle of a bucket.
+double qualityShare(int bucket);
 Token qualityToken(Quality quality);
 /// Takes the next word when it is a bucket or [?].
 bool takeQuality(TokenReader &reader, Quality &quality);

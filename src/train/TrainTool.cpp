@@ -1,9 +1,12 @@
 //===- TrainTool.cpp - tlm-train: weights of the language model -----------===//
 
+#include "base/AtomicFile.h"
 #include "train/Trainer.h"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 using namespace tlm;
@@ -22,7 +25,7 @@ struct Flags {
   TrainPaths paths;
   TrainPace pace;
   TrainRank rank;
-  std::string adapter;
+  std::string adapter, json;
 };
 
 void addPace(CLI::App &app, Flags &flags) {
@@ -94,17 +97,51 @@ void addAdapt(CLI::App &app, Flags &flags) {
 void addEval(CLI::App &app, Flags &flags) {
   app.add_option("--model", flags.paths.start, "model folder")->required();
   app.add_option("--adapter", flags.adapter, "adapter.safetensors of it");
+  app.add_option("--json", flags.json, "file to write the numbers to");
+}
+
+/// How well one score of answers orders them, printed and as JSON.
+nlohmann::json reportRanks(const char *name, const RankSums &ranks) {
+  if (ranks.tasks == 0)
+    return nullptr;
+  auto tasks = double(ranks.tasks);
+  double right =
+             ranks.pairs ? double(ranks.rightPairs) / double(ranks.pairs) : 0,
+         regret = std::exp(ranks.logLoss / tasks);
+  std::printf("order by %s: rho %.3f, %.1f %% of pairs right, time of the "
+              "first / best %.3f; %lld prompts, %lld answers\n",
+              name, ranks.spearman / tasks, 100 * right, regret,
+              static_cast<long long>(ranks.tasks),
+              static_cast<long long>(ranks.candidates));
+  return {{"prompts", ranks.tasks},
+          {"answers", ranks.candidates},
+          {"spearman", ranks.spearman / tasks},
+          {"right_pairs", right},
+          {"first_over_best", regret}};
 }
 
 int runEval(const Flags &flags) {
-  Result<LossSums> sums =
+  Result<Evaluation> evaluation =
       evaluate(flags.paths.start, flags.adapter, flags.paths.data);
-  if (!sums)
-    return fail(sums.error());
+  if (!evaluation)
+    return fail(evaluation.error());
+  const LossSums &sums = evaluation->sums;
+  nlohmann::json report = {
+      {"loss", sums.loss / double(sums.targets)},
+      {"right", double(sums.correct) / double(sums.targets)},
+      {"tokens", sums.targets},
+      {"by_probability",
+       reportRanks("probability", evaluation->ranks.byProbability)},
+      {"by_judgement",
+       reportRanks("judgement", evaluation->ranks.byJudgement)}};
+  if (!flags.json.empty())
+    if (Status written = writeFileAtomically(flags.json, report.dump(1) + "\n");
+        !written)
+      return fail(written.error());
   std::printf("eval: OK, loss %.4f, %.1f %% right, %lld tokens\n",
-              sums->loss / double(sums->targets),
-              100 * double(sums->correct) / double(sums->targets),
-              static_cast<long long>(sums->targets));
+              sums.loss / double(sums.targets),
+              100 * double(sums.correct) / double(sums.targets),
+              static_cast<long long>(sums.targets));
   return 0;
 }
 

@@ -1,7 +1,7 @@
 #include "train/Trainer.h"
 
 #include "base/Hash.h"
-#include "lang/Vocabulary.h"
+#include "lang/Quality.h"
 #include "model/Adapter.h"
 #include "model/SafeTensors.h"
 #include "train/BatchOrder.h"
@@ -74,6 +74,13 @@ bool hasFirstWords(const ModelConfig &config) {
   return config.vocabularyId.version == kLanguageVersion &&
          words <= vocabulary.size() &&
          vocabulary.hash(words) == hexText(config.vocabularyId.hash);
+}
+
+bool knowsQualities(const ModelConfig &config) {
+  for (int bucket = 0; bucket < kQualityBuckets; ++bucket)
+    if (qualityToken(bucket) >= config.vocabulary)
+      return false;
+  return true;
 }
 
 /// Weights from before some words existed get drawn rows for these.
@@ -334,9 +341,9 @@ Result<TrainResult> tlm::train(const TrainOptions &options,
   return Run(options, paths, pace, rank, report)();
 }
 
-Result<LossSums> tlm::evaluate(const std::string &folder,
-                               const std::string &adapter,
-                               const std::string &data) {
+Result<Evaluation> tlm::evaluate(const std::string &folder,
+                                 const std::string &adapter,
+                                 const std::string &data) {
   TLM_TRY(auto model, readModelFolder(folder));
   if (!adapter.empty()) {
     TLM_TRY(auto change, readAdapter(adapter, model.config, model.parameters));
@@ -349,7 +356,11 @@ Result<LossSums> tlm::evaluate(const std::string &folder,
     return makeError(data + ": is of another vocabulary than " + folder);
   TorchModel torch(shapeOf(model.config),
                    toTensors(model.config, model.parameters));
-  return evaluateFile(torch, file);
+  Evaluation evaluation;
+  evaluation.sums = evaluateFile(torch, file);
+  if (hasFirstWords(model.config) && knowsQualities(model.config))
+    evaluation.ranks = rankAnswers(torch, file);
+  return evaluation;
 }
 
 Status tlm::takeShape(const std::string &folder, TrainOptions &options) {

@@ -3,6 +3,7 @@
 #ifndef TLM_TRAIN_TRAINER_H
 #define TLM_TRAIN_TRAINER_H
 
+#include "train/AnswerRanks.h"
 #include "train/SentenceFile.h"
 #include "train/TorchModel.h"
 #include "train/TrainOptions.h"
@@ -53,10 +54,16 @@ Result<TrainResult> train(const TrainOptions &options, const TrainPaths &paths,
                           const TrainPace &pace, const TrainRank &rank,
                           const std::function<void(std::string)> &report);
 
+struct Evaluation {
+  LossSums sums;
+  AnswerRanks ranks; ///< where the sentences are of this program's language
+};
+
 /// What a model, with an adapter where `adapter` is not empty, says of a file
 /// of sentences.
-Result<LossSums> evaluate(const std::string &folder, const std::string &adapter,
-                          const std::string &data);
+Result<Evaluation> evaluate(const std::string &folder,
+                            const std::string &adapter,
+                            const std::string &data);
 
 /// The shape of the model in `folder` as options.
 Status takeShape(const std::string &folder, TrainOptions &options);

@@ -147,12 +147,12 @@ TEST_F(TrainerTest, AdaptersLeaveTheirModelAndResumeExactly) {
       *readWholeFile(folder.file("whole/adapter.safetensors"));
   EXPECT_EQ(*readWholeFile(folder.file("cut/adapter.safetensors")), adapter);
   EXPECT_EQ(weights("base"), before);
-  Result<LossSums> plain = evaluate(base, "", folder.file("data")),
-                   better =
-                       evaluate(base, folder.file("whole/adapter.safetensors"),
-                                folder.file("data"));
+  Result<Evaluation> plain = evaluate(base, "", folder.file("data")),
+                     better = evaluate(base,
+                                       folder.file("whole/adapter.safetensors"),
+                                       folder.file("data"));
   ASSERT_TRUE(plain.ok() && better.ok());
-  EXPECT_LT(better->loss, plain->loss);
+  EXPECT_LT(better->sums.loss, plain->sums.loss);
 
   Result<LanguageModel> adapted = LanguageModel::load(
       base, nullptr, folder.file("whole/adapter.safetensors"));
