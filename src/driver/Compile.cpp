@@ -4,6 +4,7 @@
 
 #include "driver/LanguageSource.h"
 #include "driver/SelfCheck.h"
+#include "driver/Stripes.h"
 #include "graph/Passes.h"
 #include "import/Import.h"
 #include "space/DefaultSchedule.h"
@@ -66,11 +67,8 @@ Detail runGraph(const CompileOptions &, Compilation &c) {
   return std::to_string(c.graph.nodes.size()) + " nodes left";
 }
 
-Detail runPartition(const CompileOptions &options, Compilation &c) {
-  PartitionOptions partitionOptions;
-  partitionOptions.stripedBytes = options.target.stripedBytes();
-  TLM_TRY(c.plan, partition(c.graph, partitionOptions));
-  planMemory(c.plan);
+Detail runPartition(const CompileOptions &, Compilation &c) {
+  TLM_TRY(c.plan, partition(c.graph, PartitionOptions()));
   std::string broken = verifyPlan(c.plan, c.graph);
   TLM_CHECK(broken.empty()) << broken;
   return std::to_string(c.plan.steps.size()) + " kernels (" +
@@ -200,6 +198,11 @@ Detail runLower(const CompileOptions &options, Compilation &c) {
 }
 
 Detail runLink(const CompileOptions &options, Compilation &c) {
+  c.plan.chains = chooseChains(c.plan, c.kernels, options.target.threads,
+                               options.target.stripedBytes());
+  planMemory(c.plan);
+  std::string broken = verifyPlan(c.plan, c.graph);
+  TLM_CHECK(broken.empty()) << broken;
   TLM_TRY(c.artifact,
           writeArtifact(c.artifactInput(options), options.outputPath));
   return options.outputPath + " " + mebibytes(c.artifact.fileBytes) +

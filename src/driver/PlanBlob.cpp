@@ -205,7 +205,7 @@ private:
 
   TlmSlice phaseRecords() {
     std::vector<TlmPhaseRecord> records;
-    for (const Phase &phase : phasesOf(plan, kernels, threads)) {
+    for (const StepPhase &phase : phasesOf(plan, kernels, threads)) {
       std::vector<TlmPartRecord> parts;
       std::vector<uint32_t> ends;
       for (const std::vector<StepPart> &list : phase.lists) {

@@ -11,20 +11,33 @@ struct Blocks {
   int64_t begin = 0, end = 0;
 };
 
-/// One chain, cut into blocks of rows and shares of workers.
+/// What shares are cut from.
+enum class Cut { Rows, Channels };
+
+/// One chain, cut into blocks of rows or channels and shares of workers.
 class ChainOrder {
 public:
   ChainOrder(const Plan &plan, const std::vector<Kernel> &kernels,
-             const PlanChain &chain, int64_t shares)
-      : plan(plan), kernels(kernels), chain(chain), shares(shares) {
+             const PlanChain &chain, int64_t shares, Cut cut)
+      : plan(plan), kernels(kernels), chain(chain), shares(shares), cut(cut) {
     for (int32_t i = 0; i < chain.count; ++i) {
-      blocks.push_back(kernel(i).stages[0].rowBlocks);
+      const KernelStage &stage = kernel(i).stages[0];
+      blocks.push_back(cut == Cut::Rows ? stage.rowBlocks
+                                        : stage.channelBlocks);
       done.emplace_back(size_t(blocks.back()), false);
     }
   }
 
+  /// Whether no share waits for another one.
+  bool isApart() const {
+    for (const std::vector<bool> &step : crossings())
+      if (std::count(step.begin(), step.end(), true))
+        return false;
+    return true;
+  }
+
   /// Appends the chain's phases; false when most of it would be barriers.
-  bool run(std::vector<Phase> &phases) {
+  bool run(std::vector<StepPhase> &phases) {
     std::vector<std::vector<bool>> first = crossings();
     int64_t early = 0, all = 0;
     for (const std::vector<bool> &step : first) {
@@ -43,7 +56,7 @@ public:
       for (const StepPart &part : parts)
         phases.push_back({{{part}}, true});
     }
-    Phase phase;
+    StepPhase phase;
     for (int64_t share = 0; share < shares; ++share) {
       std::vector<StepPart> parts;
       // The last step asks for what it reads; what nobody asked for comes then.
@@ -75,6 +88,16 @@ private:
   Blocks read(int32_t i, int64_t b, size_t j, int32_t writer) const {
     const Operand &operand = task(i).operands[j];
     const BufferType &out = task(i).output().type;
+    int64_t count = blocks[size_t(writer)];
+    bool isImage = operand.role == Role::Input || operand.type.dims == out.dims;
+    if (!isImage)
+      return {0, count};
+    if (cut == Cut::Channels) {
+      if (task(i).kind == TaskKind::Conv && operand.role == Role::Input)
+        return {0, count};
+      int64_t of = blocks[size_t(i)];
+      return {b * count / of, ((b + 1) * count + of - 1) / of};
+    }
     // Blocks are cut between pixels, not always between rows.
     int64_t width = out.dims[3];
     int64_t pixels = out.dims[2] * width / blocks[size_t(i)];
@@ -86,7 +109,7 @@ private:
       end = (end - 1) * window.stride - window.padBegin +
             (window.kernel - 1) * window.dilation + 1;
     }
-    int64_t height = operand.type.dims[2], count = blocks[size_t(writer)];
+    int64_t height = operand.type.dims[2];
     begin = std::clamp<int64_t>(begin, 0, height);
     end = std::clamp<int64_t>(end, begin, height);
     return {begin * count / height, (end * count + height - 1) / height};
@@ -150,37 +173,90 @@ private:
   const std::vector<Kernel> &kernels;
   const PlanChain &chain;
   int64_t shares;
+  Cut cut;
   std::vector<int64_t> blocks;         ///< of each step
   std::vector<std::vector<bool>> done; ///< per step and block
 };
 
-/// How many workers may own a share; 0 where a kernel has stages that wait for
-/// each other.
-int64_t sharesOf(const Plan &plan, const std::vector<Kernel> &kernels,
-                 const PlanChain &chain, int64_t threads) {
-  int64_t shares = threads;
+/// Whether every worker may own as large a share of each step as the others.
+bool hasShares(const Plan &plan, const std::vector<Kernel> &kernels,
+               const PlanChain &chain, int64_t shares, Cut cut) {
   for (int32_t i = chain.first; i < chain.first + chain.count; ++i) {
-    const Kernel &kernel = kernels[size_t(plan.steps[size_t(i)].task)];
-    if (kernel.stages.size() != 1)
-      return 0;
-    shares = std::min(shares, kernel.stages[0].rowBlocks);
+    const PlanStep &step = plan.steps[size_t(i)];
+    const std::vector<KernelStage> &stages = kernels[size_t(step.task)].stages;
+    if (!keepsRows(plan.tasks[size_t(step.task)]) || stages.size() != 1)
+      return false;
+    bool byChannels = cut == Cut::Channels;
+    int64_t blocks = byChannels ? stages[0].channelBlocks : stages[0].rowBlocks;
+    if (blocks < shares || (byChannels && blocks != stages[0].chunks) ||
+        (blocks % shares && blocks < 8 * shares))
+      return false;
   }
-  return shares;
+  return true;
+}
+
+/// Appends the chain's phases; false where it does not pay to interleave it.
+bool order(const Plan &plan, const std::vector<Kernel> &kernels,
+           const PlanChain &chain, int64_t threads,
+           std::vector<StepPhase> &phases) {
+  for (Cut cut : {Cut::Rows, Cut::Channels})
+    if (hasShares(plan, kernels, chain, threads, cut) &&
+        ChainOrder(plan, kernels, chain, threads, cut).run(phases))
+      return true;
+  return false;
+}
+
+/// The longest run of steps [first, end) whose shares do not meet.
+PlanChain runWithoutBarriers(const Plan &plan,
+                             const std::vector<Kernel> &kernels, int32_t first,
+                             int32_t end, int64_t threads) {
+  PlanChain best = {first, 1};
+  for (Cut cut : {Cut::Rows, Cut::Channels})
+    for (PlanChain run = {first, 2}; first + run.count <= end; ++run.count) {
+      if (!hasShares(plan, kernels, run, threads, cut) ||
+          !ChainOrder(plan, kernels, run, threads, cut).isApart())
+        break;
+      best.count = std::max(best.count, run.count);
+    }
+  return best;
 }
 
 } // namespace
 
-std::vector<Phase> phasesOf(const Plan &plan,
-                            const std::vector<Kernel> &kernels,
-                            int64_t threads) {
-  std::vector<Phase> phases;
+std::vector<PlanChain> chooseChains(const Plan &plan,
+                                    const std::vector<Kernel> &kernels,
+                                    int64_t threads, int64_t stripedBytes) {
+  std::vector<PlanChain> striped, chosen;
+  for (const PlanChain &chain : findChains(plan, stripedBytes)) {
+    std::vector<StepPhase> phases;
+    if (order(plan, kernels, chain, threads, phases))
+      striped.push_back(chain);
+  }
+  auto end = int32_t(plan.steps.size());
+  size_t next = 0;
+  for (int32_t i = 0; i < end;) {
+    PlanChain chain = {i, 1};
+    int32_t stop = next < striped.size() ? striped[next].first : end;
+    if (i == stop)
+      chain = striped[next++];
+    else if (threads > 1)
+      chain = runWithoutBarriers(plan, kernels, i, stop, threads);
+    if (chain.count > 1)
+      chosen.push_back(chain);
+    i += chain.count;
+  }
+  return chosen;
+}
+
+std::vector<StepPhase> phasesOf(const Plan &plan,
+                                const std::vector<Kernel> &kernels,
+                                int64_t threads) {
+  std::vector<StepPhase> phases;
   size_t next = 0;
   for (int32_t i = 0; i < int32_t(plan.steps.size());) {
     if (next < plan.chains.size() && plan.chains[next].first == i) {
       const PlanChain &chain = plan.chains[next++];
-      int64_t shares = sharesOf(plan, kernels, chain, threads);
-      if (shares == threads &&
-          ChainOrder(plan, kernels, chain, shares).run(phases)) {
+      if (order(plan, kernels, chain, threads, phases)) {
         i += chain.count;
         continue;
       }

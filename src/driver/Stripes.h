@@ -1,4 +1,4 @@
-//===- Stripes.h - chains run stripe by stripe ------------------*- C++ -*-===//
+//===- Stripes.h - chains of steps whose chunks interleave ------*- C++ -*-===//
 //
 // An image larger than L2 comes back from memory when the next kernel reads it.
 // The steps of a chain (Plan.h) therefore run interleaved: as soon as a step
@@ -6,10 +6,10 @@
 // kernels stay as they are; their chunks only run in another order, so results
 // have the same bits.
 //
-// With several workers each owns a share of the rows of every image. What reads
-// across the border of two shares, and all that it depends on, runs first, step
-// by step with barriers between; the rest of the shares do not depend on each
-// other.
+// With several workers each owns a share of the rows of every image, or of its
+// channels. What reads across the border of two shares, and all that it depends
+// on, runs first, step by step with barriers between; the rest of the shares do
+// not depend on each other. Where nothing reads across, a chain has no barrier.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,14 +33,20 @@ struct StepPart {
 
 /// One part, whose chunks all workers share; or lists of parts, of which a
 /// worker takes one as a whole. A barrier follows.
-struct Phase {
+struct StepPhase {
   std::vector<std::vector<StepPart>> lists;
   bool shared = false; ///< one list of one part
-  bool operator==(const Phase &) const = default;
+  bool operator==(const StepPhase &) const = default;
 };
 
-/// Every chunk of every step once.
-std::vector<Phase>
+/// The chains that pay with these kernels: over images of at least
+/// `stripedBytes`, and runs of steps whose shares do not meet.
+std::vector<PlanChain> chooseChains(const Plan &plan,
+                                    const std::vector<Kernel> &kernels,
+                                    int64_t threads, int64_t stripedBytes);
+
+/// Every chunk of every step once; the steps of the plan's chains interleaved.
+std::vector<StepPhase>
 phasesOf(const Plan &plan, const std::vector<Kernel> &kernels, int64_t threads);
 
 } // namespace tlm

@@ -74,7 +74,7 @@ public:
   }
 
   void run(int64_t threads) {
-    for (const Phase &phase : phasesOf(plan, net.kernels, threads)) {
+    for (const StepPhase &phase : phasesOf(plan, net.kernels, threads)) {
       auto after = before;
       ASSERT_TRUE(!phase.shared || phase.lists.size() == 1);
       for (const std::vector<StepPart> &list : phase.lists) {
@@ -146,19 +146,19 @@ private:
 TEST(Stripes, StepsOfAChainTakeTurns) {
   Net net = netOf(16, {{.rowBlocks = 4}, {.kernel = 3, .rowBlocks = 4}});
   // The first block of the window reads a row of the second block before it.
-  std::vector<Phase> expected = {
+  std::vector<StepPhase> expected = {
       {{{{0, 0, 2}, {1, 0, 1}, {0, 2, 1}, {1, 1, 1}, {0, 3, 1}, {1, 2, 2}}}}};
   EXPECT_EQ(phasesOf(net.plan, net.kernels, 1), expected);
 }
 
 TEST(Stripes, SharesMeetInTheMiddleFirst) {
   Net net = netOf(32, {{.rowBlocks = 8}, {.kernel = 3, .rowBlocks = 8}});
-  std::vector<Phase> expected = {
+  std::vector<StepPhase> expected = {
       {{{{0, 2, 4}}}, true},
       {{{{1, 3, 2}}}, true},
       {{{{0, 0, 2}, {1, 0, 3}}, {{1, 5, 1}, {0, 6, 2}, {1, 6, 2}}}},
   };
-  std::vector<Phase> phases = phasesOf(net.plan, net.kernels, 2);
+  std::vector<StepPhase> phases = phasesOf(net.plan, net.kernels, 2);
   ASSERT_EQ(phases.size(), 3u);
   EXPECT_EQ(phases[0], expected[0]);
   EXPECT_EQ(phases[1], expected[1]);
@@ -169,13 +169,53 @@ TEST(Stripes, SharesMeetInTheMiddleFirst) {
 TEST(Stripes, StepsOutsideChainsRunWhole) {
   Net net = netOf(16, {{.rowBlocks = 4}, {.rowBlocks = 4}});
   net.plan.chains.clear();
-  std::vector<Phase> whole = {{{{{0, 0, 0}}}, true}, {{{{1, 0, 0}}}, true}};
+  std::vector<StepPhase> whole = {{{{{0, 0, 0}}}, true}, {{{{1, 0, 0}}}, true}};
   EXPECT_EQ(phasesOf(net.plan, net.kernels, 1), whole);
   // Fewer blocks than workers, or stages that wait for each other.
   net.plan.chains = {{0, 2}};
   EXPECT_EQ(phasesOf(net.plan, net.kernels, 5), whole);
   net.kernels[0].stages.push_back({"l", 4, 4});
   EXPECT_EQ(phasesOf(net.plan, net.kernels, 1), whole);
+}
+
+TEST(Stripes, RunsWithoutBarriersWhereSharesDoNotMeet) {
+  // The window reads across the middle; what follows does not.
+  Net net = netOf(16, {{.rowBlocks = 4},
+                       {.kernel = 3, .rowBlocks = 4},
+                       {.rowBlocks = 2},
+                       {.rowBlocks = 4},
+                       {.rowBlocks = 3}});
+  net.plan.chains = {};
+  EXPECT_EQ(chooseChains(net.plan, net.kernels, 1, 1 << 30), net.plan.chains);
+  net.plan.chains = chooseChains(net.plan, net.kernels, 2, 1 << 30);
+  EXPECT_EQ(net.plan.chains, (std::vector<PlanChain>{{1, 3}}));
+  std::vector<StepPhase> phases = phasesOf(net.plan, net.kernels, 2);
+  ASSERT_EQ(phases.size(), 3u);
+  StepPhase expected = {
+      {{{1, 0, 2}, {2, 0, 1}, {3, 0, 2}}, {{1, 2, 2}, {2, 1, 1}, {3, 2, 2}}}};
+  EXPECT_EQ(phases[1], expected);
+  Paper(net).run(2);
+}
+
+TEST(Stripes, SharesOfChannelsMeetInConvolutions) {
+  Net net = netOf(7, {{.inner = 6}, {.kernel = 3, .inner = 2}, {.inner = 4}});
+  for (Kernel &kernel : net.kernels)
+    kernel.stages[0].channelBlocks = kernel.stages[0].chunks;
+  net.plan.tasks[1].kind = TaskKind::Depthwise;
+  EXPECT_EQ(chooseChains(net.plan, net.kernels, 2, 1 << 30),
+            (std::vector<PlanChain>{{0, 2}}));
+  net.plan.chains = {{0, 2}};
+  StepPhase expected = {{{{0, 0, 3}, {1, 0, 1}}, {{0, 3, 3}, {1, 1, 1}}}};
+  EXPECT_EQ(phasesOf(net.plan, net.kernels, 2)[0], expected);
+  // Six parts of the channels are no shares of four workers.
+  EXPECT_TRUE(chooseChains(net.plan, net.kernels, 4, 1 << 30).empty());
+}
+
+TEST(Stripes, AnOperandUnlikeTheOutputIsReadWhole) {
+  Net net = netOf(16, {{.rowBlocks = 4}, {.rowBlocks = 4, .residual = 0}});
+  net.plan.tasks[1].operands[1].type = {
+      .layout = Layout::Nhwc, .dims = {1, 16, 1, 1}, .channelStride = 16};
+  EXPECT_TRUE(chooseChains(net.plan, net.kernels, 2, 1 << 30).empty());
 }
 
 TEST(Stripes, EveryChunkOnceAndNothingTooEarly) {
@@ -202,7 +242,10 @@ TEST(Stripes, EveryChunkOnceAndNothingTooEarly) {
     }
     Net net = netOf(height, layers);
     for (int64_t threads : {1, 2, 3})
-      ASSERT_NO_FATAL_FAILURE(Paper(net).run(threads))
-          << "round " << round << ", " << threads << " threads";
+      for (int64_t bytes : {1, 1 << 30}) {
+        net.plan.chains = chooseChains(net.plan, net.kernels, threads, bytes);
+        ASSERT_NO_FATAL_FAILURE(Paper(net).run(threads))
+            << "round " << round << ", " << threads << " threads";
+      }
   }
 }

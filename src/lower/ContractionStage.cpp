@@ -8,6 +8,7 @@ void ContractionBuilder::contractionStage(const Panels &run) {
   stage.name = cat("s", payload.stages.size());
   stage.chunks = shape.images * rowChunks * shape.groups * run.chunks();
   stage.rowBlocks = shape.images == 1 ? rowChunks : 1;
+  stage.channelBlocks = shape.groups == 1 ? run.chunks() : 1;
   if (schedule.get(Decision::Prefetch, "", int64_t(Prefetch::None)) ==
       int64_t(Prefetch::NextPanel)) {
     // Behind the operands stands %scratch, where run-time panels are packed.

@@ -40,6 +40,8 @@ struct KernelStage {
   /// Chunks in order fill so many equal parts of the output's pixels one after
   /// the other; 1 where they do not.
   int64_t rowBlocks = 1;
+  /// The chunks of such a part fill so many equal parts of its channels.
+  int64_t channelBlocks = 1;
 };
 
 struct Kernel {

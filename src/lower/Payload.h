@@ -37,7 +37,7 @@ struct Stage {
   std::string body;   ///< its operations, without the return
   std::string script; ///< transform ops over %fn, the function's handle
   int64_t chunks = 1;
-  int64_t rowBlocks = 1; ///< Kernel.h
+  int64_t rowBlocks = 1, channelBlocks = 1; ///< Kernel.h
   /// Argument whose panels are prefetched (PrefetchPanels.h), or -1.
   int streamed = -1;
 };

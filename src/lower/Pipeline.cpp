@@ -184,7 +184,8 @@ void Pipeline::Impl::addEntries(llvm::Module &module, const Task &task,
                          done);
     builder.SetInsertPoint(done);
     builder.CreateRetVoid();
-    kernel.stages.push_back({symbol, stage.chunks, stage.rowBlocks});
+    kernel.stages.push_back(
+        {symbol, stage.chunks, stage.rowBlocks, stage.channelBlocks});
   }
   for (llvm::Function &function : module)
     if (!function.isDeclaration()) {

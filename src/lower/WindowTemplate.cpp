@@ -70,6 +70,7 @@ Result<Payload> tlm::windowTemplate(const TemplateInput &input) {
   stage.name = "s0";
   stage.chunks = images * rowChunks * blockChunks;
   stage.rowBlocks = images == 1 ? rowChunks : 1;
+  stage.channelBlocks = blockChunks;
   std::vector<std::string> maps, ins, types, blockArgs;
   auto operandView = [&](const std::string &name, int operand,
                          const std::string &at, bool channelOnly,

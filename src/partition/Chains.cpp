@@ -8,7 +8,7 @@ static bool isImage(const BufferType &type) {
   return type.dims.size() == 4 && type.dims[0] == 1;
 }
 
-static bool keepsRows(const Task &task) {
+bool keepsRows(const Task &task) {
   switch (task.kind) {
   case TaskKind::Conv:
   case TaskKind::Depthwise:

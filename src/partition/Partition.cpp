@@ -9,8 +9,6 @@ Result<Plan> partition(const Graph &graph, const PartitionOptions &options) {
   Layouts layouts = chooseLayouts(graph, groups);
   Borders borders(graph, groups, layouts, options);
   TLM_TRY(Plan plan, buildPlan(graph, groups, layouts, borders));
-  if (options.stripedBytes > 0)
-    plan.chains = findChains(plan, options.stripedBytes);
   planMemory(plan);
   return plan;
 }

@@ -45,8 +45,8 @@ struct PlanStep {
   std::string name;
 };
 
-/// Steps in a row, each reading what the one before wrote, that may run stripe
-/// by stripe of the image; all their buffers live together.
+/// Steps in a row whose chunks may run interleaved, or by workers that do not
+/// wait for each other; all their buffers live together.
 struct PlanChain {
   int32_t first = 0, count = 0;
   bool operator==(const PlanChain &) const = default;
@@ -65,19 +65,19 @@ struct Plan {
 
 struct PartitionOptions {
   int64_t vectorFloats = 16; ///< lanes that channelStride is rounded up to
-  /// Images of this size and more are handed on stripe by stripe, by chains
-  /// whose constants have half of it; 0: none is.
-  int64_t stripedBytes = 0;
 };
 
 /// Fuses, fixes layouts and borders, deduplicates tasks. Fails only for graphs
 /// with an operator no task kind covers (the message names node and op). The
-/// parts, in order: Fusion, Layouts, Borders, BuildPlan, findChains,
-/// planMemory.
+/// parts, in order: Fusion, Layouts, Borders, BuildPlan, planMemory.
 Result<Plan> partition(const Graph &graph, const PartitionOptions &options);
 
-/// Chains over images of at least `bytes`: convolutions and pools of one image,
-/// whose constants together are no more, since every stripe reads them again.
+/// A convolution or pool of one image: its output's rows need those of its
+/// input that lie in the window, and of operands like the output their own.
+bool keepsRows(const Task &task);
+
+/// Steps of which each reads an image of at least `bytes` that the one before
+/// wrote, and whose constants have half of that: every stripe reads them again.
 std::vector<PlanChain> findChains(const Plan &plan, int64_t bytes);
 
 /// Assigns arena offsets from the lifetimes of the steps. Bordered buffers get
