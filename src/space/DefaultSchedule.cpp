@@ -87,7 +87,8 @@ static double stepCycles(int64_t width, int64_t most, int64_t row,
   int64_t size = width / tiles, larger = width % tiles;
   double cycles = double(larger) * tileCycles(size + 1, row, weightCycles) +
                   double(tiles - larger) * tileCycles(size, row, weightCycles);
-  return cycles / double(row);
+  // Two sizes are two loops.
+  return cycles / double(row) * (larger ? 1.01 : 1.0);
 }
 
 static bool isHeavy(const Task &task) {
@@ -118,19 +119,49 @@ struct RegisterTile {
 };
 } // namespace
 
-static RegisterTile pickRegisterTile(int64_t width, int64_t vectors,
-                                     double depth, int64_t pixelStrideFloats,
-                                     int64_t rowFloats, const Target &target) {
+// Register tiles that some divisor of `pixels` cuts between; merged pixels are
+// cut into chunks there only.
+static int64_t cuttableTiles(int64_t pixels, int64_t tileWidth) {
+  int64_t tiles = (pixels + tileWidth - 1) / tileWidth;
+  return pixels % tiles == 0 ? tiles : largestDivisor(pixels, tiles / 4);
+}
+
+static double leastImbalance(int64_t extent, int64_t others, int64_t workers) {
+  double least = INFINITY;
+  for (int64_t d : divisors(extent))
+    least = std::min(least, imbalance(d * others, workers));
+  return least;
+}
+
+// Share of time lost where neither pixels nor panels of `row` vectors can be
+// dealt out evenly.
+static double unevenness(const ContractionShape &shape, int64_t vectors,
+                         int64_t row, int64_t tileWidth, int64_t workers) {
+  int64_t units =
+      shape.height > 1 ? shape.height : cuttableTiles(shape.width, tileWidth);
+  int64_t others = shape.images * shape.groups;
+  return std::min(leastImbalance(units, others, workers),
+                  leastImbalance(vectors / row, others, workers));
+}
+
+static RegisterTile pickRegisterTile(const Task &task,
+                                     const ContractionShape &shape,
+                                     int64_t workers, const Target &target) {
+  int64_t vectors = shape.groupVectors(task, target.vectorFloats());
+  int64_t width = shape.width;
+  double depth = double(shape.depth());
   // One pixel: only filters fill the pipeline.
   if (width == 1)
     return {largestDivisor(vectors, 8), 1, 4};
   int64_t accumulators = unspilledAccumulators(target);
   // Rows a multiple of 2 KiB apart fall into few L1 sets, which matters where
   // more than a few lines of each are read.
-  int64_t mostRows =
-      pixelStrideFloats * 4 % 2048 == 0 && rowFloats > 64 ? 8 : 16;
+  int64_t mostRows = shape.inputStrides[2] * 4 % 2048 == 0 &&
+                             shape.reductions.back().extent > 64
+                         ? 8
+                         : 16;
   RegisterTile best;
-  double bestCycles = INFINITY;
+  double bestTime = INFINITY;
   for (int64_t row : {2, 3, 4, 1, 5, 6, 7}) {
     if (vectors % row)
       continue;
@@ -143,8 +174,9 @@ static RegisterTile pickRegisterTile(int64_t width, int64_t vectors,
                   double(target.l1dBytes) * 0.6;
       double cycles = stepCycles(
           width, w, row, inL1 ? 0.0 : double(target.vectorBits) / 8.0 / 32.0);
-      if (cycles < bestCycles * 0.995) {
-        bestCycles = cycles;
+      double time = cycles * unevenness(shape, vectors, row, w, workers);
+      if (time < bestTime * 0.995) {
+        bestTime = time;
         best = {row, w, cycles};
       }
     }
@@ -152,21 +184,12 @@ static RegisterTile pickRegisterTile(int64_t width, int64_t vectors,
   return best;
 }
 
-static RegisterTile pickRegisterTile(const Task &task,
-                                     const ContractionShape &shape,
-                                     const Target &target) {
-  return pickRegisterTile(shape.width,
-                          shape.groupVectors(task, target.vectorFloats()),
-                          double(shape.depth()), shape.inputStrides[2],
-                          shape.reductions.back().extent, target);
-}
-
 // Cycles of a line of pixels of all groups: the products, loops around the
 // innermost one, sums through the epilogue, once more for ragged panels.
 static double lineCycles(const Task &task, const ContractionShape &shape,
                          const Target &target) {
   int64_t lanes = target.vectorFloats();
-  RegisterTile tile = pickRegisterTile(task, shape, target);
+  RegisterTile tile = pickRegisterTile(task, shape, 1, target);
   auto vectors = double(shape.groupVectors(task, lanes));
   double outer = double(shape.depth()) / double(shape.reductions.back().extent);
   double tiles = double((shape.width + tile.width - 1) / tile.width) * vectors /
@@ -238,14 +261,14 @@ static bool scheduleDirect(const Task &task, const Target &target,
   bool byHeight = shape.height > 1;
   int64_t rows = byHeight ? shape.height : shape.width;
   double depth = double(shape.depth());
-  RegisterTile tile = pickRegisterTile(task, shape, target);
+  double time = estimateMicroseconds(task, target);
+  int64_t workers = usefulWorkers(target, time);
+  RegisterTile tile = pickRegisterTile(task, shape, workers, target);
   // A ragged last panel is a stage of its own.
   int64_t room = shape.panelRoom(task);
   int64_t panels = std::max<int64_t>(1, room / (tile.row * lanes));
 
   double inputBytes = double(task.find(Role::Input)->type.sizeBytes());
-  double time = estimateMicroseconds(task, target);
-  int64_t workers = usefulWorkers(target, time);
   // Rows first: from kernel to kernel a worker then finds in its own L2 what it
   // wrote, while weights come from the shared L3 anyway. Not where weights are
   // the large operand: every row chunk reads all of them.
@@ -290,12 +313,7 @@ static bool scheduleDirect(const Task &task, const Target &target,
     leastRows =
         std::max(leastRows, int64_t(sumBytes / double(target.l2Bytes / 4)) + 1);
   }
-  // Merged pixels are cut between register tiles only.
-  int64_t units = rows;
-  if (!byHeight) {
-    int64_t tiles = (rows + tile.width - 1) / tile.width;
-    units = rows % tiles == 0 ? tiles : largestDivisor(rows, tiles / 4);
-  }
+  int64_t units = byHeight ? rows : cuttableTiles(rows, tile.width);
   int64_t rowWorkers =
       shape.images * shape.groups >= 4 * workers || !cutRows ? 1 : workers;
   int64_t rowChunks = pickChunks(units, rowWorkers, leastRows, time);
