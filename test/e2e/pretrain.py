@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/pretrain on three small networks: splits, the same bytes again, a model that was trained.
+"""scripts/pretrain and scripts/finetune on three small networks: splits, the same bytes again, models that were trained.
 
 Two networks judge, one of them as a variant in the corpus; the third one is learnt from. Where there
 is no tlm-train, the stages before it.
@@ -28,6 +28,11 @@ def expect(good, what, text=""):
 def pretrain(shared, out, *more):
     return run(ROOT / "scripts/pretrain", "-o", out, "--shared", shared, "--count", 200, "--answers", 12,
                "--layers", 1, "--heads", 1, "--width", 16, "--batch", 2048, "--threads", 1, *more)
+
+
+def finetune(pretrained, out, *more):
+    return run(ROOT / "scripts/finetune", "-o", out, "--pretrained", pretrained, "--tasks", 2, "--count", 10, "--steps", 2,
+               "--batch", 512, "--threads", 1, *more)
 
 
 def main():
@@ -73,6 +78,15 @@ def main():
             expect((out / name).read_bytes() == (again / name).read_bytes(), f"{name} differs")
         if stage == "model":
             expect((out / "model/model.safetensors").exists(), "no weights")
+
+        # Two of its tasks measured, one of which judges; then from the records of that run alone.
+        code, text = finetune(out, folder / "fine", "--until", stage)
+        expect(code == 0 and text.rstrip().endswith("finetune: OK"), "it does not run", text)
+        expect(text.count("check: OK") == 2 and "1 of them to judge" in text, "no check of the splits", text)
+        code, text = finetune(out, folder / "other", "--until", "sentences", "--records", folder / "fine/shards")
+        expect(code == 0, "not from shards", text)
+        for name in ("training.tlms", "validation.tlms"):
+            expect((folder / "fine" / name).read_bytes() == (folder / "other" / name).read_bytes(), f"{name} differs")
     print(f"pretrain: OK, up to {stage}")
     return 0
 
