@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""scripts/pretrain and scripts/finetune on three small networks: splits, the same bytes again, models that were trained.
+"""scripts/pretrain, scripts/finetune and scripts/release-model on three small networks: splits, the same bytes again,
+models that were trained.
 
 Two networks judge, one of them as a variant in the corpus; the third one is learnt from. Where there
 is no tlm-train, the stages before it.
@@ -33,6 +34,27 @@ def pretrain(shared, out, *more):
 def finetune(pretrained, out, *more):
     return run(ROOT / "scripts/finetune", "-o", out, "--pretrained", pretrained, "--tasks", 2, "--count", 10, "--steps", 2,
                "--batch", 512, "--threads", 1, *more)
+
+
+def released(folder, out, fine):
+    """scripts/release-model takes what was trained, with its numbers, and nothing else."""
+    report = folder / "written.json"
+    report.write_text(json.dumps(dict(complete=True, results="twice as fast\n")))
+
+    def release(sentences, target):
+        return run(ROOT / "scripts/release-model", fine / "model", "--held-out", out / "corpus/held-out.keys",
+                   "--stage", "random schedules", out / "model", sentences,
+                   "--stage", "measured schedules", fine / "model", fine / "training.tlms", "--written", report, "-o", target)
+    code, text = release(out / "training.tlms", folder / "released")
+    expect(code == 0 and "release model: OK" in text, "not released", text)
+    card = (folder / "released/README.md").read_text()
+    expect("| random schedules | training.tlms | 200 |" in card and "| 4 | 2,048 | 0.001 | 1 |" in card, "numbers", card)
+    expect("| measured schedules | training.tlms | " in card and "| 2 | 512 | 0.0002 | 1 |" in card, "second numbers", card)
+    expect("twice as fast" in card, "no evaluation", card)
+    files = sorted(p.name for p in (folder / "released").iterdir())
+    expect(files == ["README.md", "config.json", "model.safetensors"], "other files", str(files))
+    code, text = release(out / "validation.tlms", folder / "wrong")
+    expect(code == 1 and "not the sentences" in text and not (folder / "wrong").exists(), "wrong sentences", text)
 
 
 def main():
@@ -87,6 +109,8 @@ def main():
         expect(code == 0, "not from shards", text)
         for name in ("training.tlms", "validation.tlms"):
             expect((folder / "fine" / name).read_bytes() == (folder / "other" / name).read_bytes(), f"{name} differs")
+        if stage == "model":
+            released(folder, out, folder / "fine")
     print(f"pretrain: OK, up to {stage}")
     return 0
 
