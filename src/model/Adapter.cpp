@@ -2,7 +2,6 @@
 
 #include "base/Hash.h"
 #include "base/NumberText.h"
-#include "model/SafeTensors.h"
 
 #include <cmath>
 #include <cstring>
@@ -82,8 +81,15 @@ Result<Adapter> tlm::readAdapter(const std::string &path,
                                  const ModelConfig &config,
                                  const GptParameters &parameters) {
   TLM_TRY(auto file, SafeTensors::open(path));
+  return adapterOf(file, path, config, parameters);
+}
+
+Result<Adapter> tlm::adapterOf(const SafeTensors &file,
+                               const std::string &where,
+                               const ModelConfig &config,
+                               const GptParameters &parameters) {
   auto refuse = [&](const std::string &what) {
-    return makeError(path + ": " + what);
+    return makeError(where + ": " + what);
   };
   Notes notes = file.metadata();
   if (notes["tlm_format"] != kFormat)

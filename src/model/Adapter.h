@@ -11,6 +11,7 @@
 #define TLM_MODEL_ADAPTER_H
 
 #include "model/GptParameters.h"
+#include "model/SafeTensors.h"
 
 #include <string>
 #include <vector>
@@ -56,6 +57,10 @@ void applyAdapter(const ModelConfig &config, const Adapter &adapter,
 /// Refuses adapters of other weights, and damaged ones.
 Result<Adapter> readAdapter(const std::string &path, const ModelConfig &config,
                             const GptParameters &parameters);
+/// The same of a file that is open; errors begin with `where`.
+Result<Adapter> adapterOf(const SafeTensors &file, const std::string &where,
+                          const ModelConfig &config,
+                          const GptParameters &parameters);
 Status writeAdapter(const std::string &path, const ModelConfig &config,
                     const GptParameters &parameters, const Adapter &adapter);
 

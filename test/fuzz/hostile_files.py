@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""What tlm does with hostile model files: refuse them, and never crash, hang or leak.
+"""What tlm does with hostile files: refuse them, and never crash, hang or leak.
 
-First the known kinds of damage, in the unit tests of the importer under ASan and
-UBSan and in the table of bad input of the tool; then libFuzzer, from seeds of
-ONNX's own operator cases. No file may take 10 s or 1 GB. Files that broke
-something stay in build-fuzz/hostile and are named.
+First the known kinds of damage to models, in the unit tests of the importer under
+ASan and UBSan and in the table of bad input of the tool; then libFuzzer, for every
+format of a file that a user may hand over: models from seeds of ONNX's own operator
+cases, for four tenths of the time, and the others in equal parts. No file may take
+10 s or 1 GB. Files that broke something stay in build-fuzz/hostile and are named.
 
-usage: hostile_files.py [--minutes 10] [--json FILE]
-Configures and builds the preset `fuzz` where it is not up to date; the table
-needs scripts/build.
+usage: hostile_files.py [--minutes 10] [--only NAME ...] [--json FILE]
+Configures and builds the preset `fuzz` where it is not up to date; the table and
+some of the seeds need scripts/build.
 """
 import argparse
 import json
@@ -25,10 +26,22 @@ BIN = pathlib.Path(os.environ.get("TLM_BIN", ROOT / "build/bin"))
 BUILD = ROOT / "build-fuzz"
 KEPT = BUILD / "hostile"
 UNIT_SECONDS, UNIT_MB = 10, 1024
-MAX_LEN = 8192         # twice the largest seed
 SLOW_SECONDS = 5       # such units are kept, but are no failure
 EXIT_SECONDS = 120     # what libFuzzer may take beyond its minutes
 KINDS_SECONDS = 600    # for all the unit tests
+MODELS_SHARE = 0.4     # of the minutes, for the importer
+
+# What is fuzzed: a name, the program and the longest input.
+FUZZERS = [
+    ("models", "tlm_import_fuzz", 8192),                         # twice the largest seed
+    ("tensors: .npy, .npz, .pb", "tlm_tensor_files_fuzz", 4096),
+    ("tasks and schedules", "tlm_space_fuzz", 256),
+    ("sentences", "tlm_sentence_fuzz", 512),
+    ("files of sentences", "tlm_sentences_fuzz", 8192),
+    ("weights, adapters, configurations", "tlm_model_fuzz", 16384),
+    ("records as lines", "tlm_records_fuzz", 256),
+    ("stores of records", "tlm_store_fuzz", 64),
+]
 
 # Each kind of damage has at least one unit test.
 KINDS = [
@@ -49,7 +62,8 @@ KINDS = [
 
 
 def build():
-    steps = [["cmake", "--build", "--preset", "fuzz", "--target", "tlm_import_fuzz", "tlm_import_test"]]
+    targets = [program for _, program, _ in FUZZERS]
+    steps = [["cmake", "--build", "--preset", "fuzz", "--target", *targets, "tlm_import_test"]]
     if not (BUILD / "build.ninja").exists():
         steps.insert(0, ["cmake", "--preset", "fuzz"])
     for step in steps:
@@ -83,9 +97,7 @@ def known_kinds(folder):
 
 def bad_input(folder):
     """The table of the tool: how many cases there are and how many went as they must."""
-    environment = dict(os.environ)
-    if not (BIN / "tlm").exists():      # the preset `fuzz` has none of its own
-        environment["TLM_BIN"] = str(ROOT / "build/bin")
+    environment = dict(os.environ, TLM_BIN=str(tools()))
     report = folder / "bad_input.json"
     done = subprocess.run([sys.executable, str(ROOT / "test/e2e/bad_input.py"), "--json", str(report)],
                           env=environment, stdout=sys.stderr)
@@ -94,23 +106,55 @@ def bad_input(folder):
                 ok=done.returncode == 0 and bool(cases))
 
 
+def tools():
+    """Where tlm is: the preset `fuzz` has none of its own."""
+    return BIN if (BIN / "tlm").exists() else ROOT / "build/bin"
+
+
 def children_cpu_seconds():
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
-def fuzz(minutes, folder):
-    seeds, corpus = folder / "seeds", folder / "corpus"
+def tensor_seeds(seeds):
+    import numpy as np
+    from onnx import numpy_helper
+    for name, array in (("f32", np.arange(6, dtype=np.float32).reshape(2, 3)), ("i64", np.arange(4)),
+                        ("f16", np.ones((3, 1), np.float16, order="F")), ("bool", np.zeros(0, bool))):
+        np.save(seeds / f"{name}.npy", array)
+        np.savez(seeds / f"{name}.npz", a=array, b=array)
+        np.savez_compressed(seeds / f"{name}.z.npz", a=array)
+        (seeds / f"{name}.pb").write_bytes(numpy_helper.from_array(array).SerializeToString())
+
+
+def seeds_of(program, seeds):
+    """Writes sound files; programs without any make theirs themselves."""
+    def run(*command):
+        subprocess.run([str(word) for word in command], check=True, stdout=sys.stderr)
+    seeds.mkdir()
+    if program == "tlm_import_fuzz":
+        run(sys.executable, ROOT / "test/fuzz/import_seeds.py", seeds)
+    elif program == "tlm_tensor_files_fuzz":
+        tensor_seeds(seeds)
+    elif program == "tlm_sentences_fuzz":
+        run(tools() / "tlm-sentences", "random", ROOT / "test/lit/Inputs/conv.task", "-o", seeds / "conv.tlms",
+            "--answers", 4, "--mcpu", "x86-64-v4", "--threads", 2)
+    elif program == "tlm_model_fuzz":
+        run(tools() / "tlm-random-model", seeds, "--words", 7, "--positions", 1, "--layers", 1, "--heads", 1,
+            "--width", 16)
+
+
+def fuzz(name, program, max_len, minutes, folder):
+    seeds, corpus = folder / f"{program}.seeds", folder / f"{program}.corpus"
     corpus.mkdir()
-    subprocess.run([sys.executable, str(ROOT / "test/fuzz/import_seeds.py"), str(seeds)], check=True,
-                   stdout=sys.stderr)
+    seeds_of(program, seeds)
     KEPT.mkdir(exist_ok=True)
     before = set(KEPT.iterdir())
     seconds = max(1, round(minutes * 60))   # 0 would be for ever
-    command = [str(BUILD / "bin/tlm_import_fuzz"), f"-max_total_time={seconds}", f"-timeout={UNIT_SECONDS}",
-               f"-rss_limit_mb={UNIT_MB}", f"-max_len={MAX_LEN}", f"-report_slow_units={SLOW_SECONDS}",
-               f"-artifact_prefix={KEPT}/", "-print_final_stats=1", str(corpus), str(seeds)]
-    log, cpu_before = folder / "fuzz.log", children_cpu_seconds()
+    command = [str(BUILD / "bin" / program), f"-max_total_time={seconds}", f"-timeout={UNIT_SECONDS}",
+               f"-rss_limit_mb={UNIT_MB}", f"-max_len={max_len}", "-len_control=0", f"-report_slow_units={SLOW_SECONDS}",
+               f"-artifact_prefix={KEPT}/{program}-", "-print_final_stats=1", str(corpus), str(seeds)]
+    log, cpu_before = folder / f"{program}.log", children_cpu_seconds()
     with log.open("wb") as out:
         child = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
         try:
@@ -124,21 +168,21 @@ def fuzz(minutes, folder):
     stats = {name: int(value) for name, value in re.findall(r"^stat::(\w+):\s+(\d+)$", text, re.M)}
     ran = re.search(r"^Done \d+ runs in (\d+) second", text, re.M)
     seed = re.search(r"^INFO: Seed: (\d+)$", text, re.M)
-    kept = [alone(str(p.relative_to(ROOT))) for p in sorted(set(KEPT.iterdir()) - before)]
-    result = dict(seed=int(seed[1]) if seed else None, exit=status, kept=kept,
+    kept = [alone(program, str(p.relative_to(ROOT))) for p in sorted(set(KEPT.iterdir()) - before)]
+    result = dict(name=name, program=program, seed=int(seed[1]) if seed else None, exit=status, kept=kept,
                   units=stats.get("number_of_executed_units", 0), seconds=int(ran[1]) if ran else None,
                   cpu_seconds=cpu_seconds,
                   slowest_seconds=stats.get("slowest_unit_time_sec"), peak_mb=stats.get("peak_rss_mb"))
     result["faults"] = faults_of(result, text)
     if result["faults"]:
-        (KEPT / "last.log").write_text(text)
+        (KEPT / f"{program}.log").write_text(text)
         print("\n".join(text.splitlines()[-60:]), file=sys.stderr)
     return result
 
 
-def alone(path):
+def alone(program, path):
     """Seconds of CPU of a kept file in a process of its own: whatever else ran beside the fuzzer."""
-    child = subprocess.Popen([str(BUILD / "bin/tlm_import_fuzz"), str(ROOT / path), f"-rss_limit_mb={UNIT_MB}",
+    child = subprocess.Popen([str(BUILD / "bin" / program), str(ROOT / path), f"-rss_limit_mb={UNIT_MB}",
                               f"-timeout={10 * UNIT_SECONDS}"],
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
@@ -159,11 +203,28 @@ def faults_of(result, text):
     return found
 
 
+def told(faults):
+    return ", ".join(faults) or "no crash, hang or leak"
+
+
+def share_of(program, chosen):
+    """Of the minutes."""
+    others = sum(other != "tlm_import_fuzz" for _, other, _ in chosen)
+    if len(chosen) in (1, others):
+        return 1 / len(chosen)
+    return MODELS_SHARE if program == "tlm_import_fuzz" else (1 - MODELS_SHARE) / others
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--only", nargs="*", default=[program for _, program, _ in FUZZERS], metavar="NAME",
+                        help="programs that fuzz, tlm_import_fuzz for example")
     parser.add_argument("--json")
     arguments = parser.parse_args()
+    chosen = [row for row in FUZZERS if row[1] in arguments.only]
+    if len(chosen) < len(set(arguments.only)):
+        parser.error("--only: there are " + ", ".join(program for _, program, _ in FUZZERS))
     build()
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
@@ -173,18 +234,24 @@ def main():
             print(f"{row['kind']:36} {row['passed']} of {row['tests']} tests{files}", flush=True)
         table = bad_input(folder)
         print(f"{'bad input of every command':36} {table['passed']} of {table['cases']} cases", flush=True)
-        fuzzed = fuzz(arguments.minutes, folder)
-    for unit in fuzzed["kept"]:
-        print(f"kept: {unit['path']}: alone {unit['cpu_seconds']:.1f} s of CPU, exit {unit['exit']}")
-    good = all(row["ok"] for row in kinds) and table["ok"] and not fuzzed["faults"]
+        fuzzed = []
+        for name, program, max_len in chosen:
+            share = share_of(program, chosen)
+            result = fuzz(name, program, max_len, share * arguments.minutes, folder)
+            fuzzed.append(result)
+            print(f"{name:36} {result['units']} units in {result['seconds']} s ({result['cpu_seconds']:.0f} s of CPU), slowest "
+                  f"{result['slowest_seconds']} s, peak {result['peak_mb']} MB, {told(result['faults'])}", flush=True)
+            for unit in result["kept"]:
+                print(f"kept: {unit['path']}: alone {unit['cpu_seconds']:.1f} s of CPU, exit {unit['exit']}")
+    faults = [f"{result['program']}: {fault}" for result in fuzzed for fault in result["faults"]]
+    good = all(row["ok"] for row in kinds) and table["ok"] and not faults
     if arguments.json:
         pathlib.Path(arguments.json).write_text(json.dumps(
             dict(ok=good, unit_seconds=UNIT_SECONDS, unit_mb=UNIT_MB, kinds=kinds, bad_input=table,
                  fuzz=fuzzed), indent=1))
-    told = ", ".join(fuzzed["faults"]) or "no crash, hang or leak"
     print(f"hostile files: {sum(row['ok'] for row in kinds)} of {len(kinds)} known kinds, "
-          f"{table['passed']} of {table['cases']} bad inputs; {fuzzed['units']} units in {fuzzed['seconds']} s "
-          f"({fuzzed['cpu_seconds']:.0f} s of CPU), slowest {fuzzed['slowest_seconds']} s, peak {fuzzed['peak_mb']} MB, {told} "
+          f"{table['passed']} of {table['cases']} bad inputs; {len(fuzzed)} formats, {sum(r['units'] for r in fuzzed)} units in "
+          f"{sum(r['seconds'] or 0 for r in fuzzed)} s ({sum(r['cpu_seconds'] for r in fuzzed):.0f} s of CPU), {told(faults)} "
           f"-> {'OK' if good else 'FAILED'}")
     return 0 if good else 1
 

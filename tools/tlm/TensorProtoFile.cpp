@@ -2,6 +2,7 @@
 
 #include "TensorProtoFile.h"
 
+#include <algorithm>
 #include <cstring>
 #include <onnx/onnx_pb.h>
 
@@ -73,8 +74,7 @@ Result<HostTensor> parseTensorProto(std::string_view bytes,
                        std::to_string(proto.raw_data().size()) + " bytes, " +
                        tensor.typeText() + " has " +
                        std::to_string(tensor.data.size()));
-    std::memcpy(tensor.data.data(), proto.raw_data().data(),
-                tensor.data.size());
+    std::ranges::copy(proto.raw_data(), tensor.data.begin());
   } else if (!copyTyped(proto, tensor)) {
     return makeError(where + ": values do not agree with " + tensor.typeText());
   }

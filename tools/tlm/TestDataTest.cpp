@@ -1,6 +1,7 @@
 #include "TestData.h"
 
 #include "TemporaryFolder.h"
+#include "TensorProtoFile.h"
 #include "base/AtomicFile.h"
 
 #include <gtest/gtest.h>
@@ -55,6 +56,13 @@ TEST_F(TestDataTest, SetsInTheOrderOfTheirNumbers) {
   EXPECT_TRUE((*sets)[0].path.ends_with("test_data_set_9"));
   EXPECT_EQ((*sets)[0].inputs[0].at(1), 2);
   EXPECT_EQ((*sets)[1].outputs[0].at(1), 5);
+}
+
+TEST_F(TestDataTest, TensorsWithoutElements) {
+  Result<HostTensor> tensor = parseTensorProto(proto("a", {}), "a.pb");
+  ASSERT_TRUE(tensor.ok()) << tensor.error().message;
+  EXPECT_EQ(tensor->typeText(), "f32[0]");
+  EXPECT_TRUE(tensor->data.empty());
 }
 
 TEST_F(TestDataTest, OneSetItselfAndNamesBeforeNumbers) {

@@ -1,6 +1,7 @@
-//===- NpyFuzz.cpp - any bytes as .npy and .npz ---------------------------===//
+//===- TensorFilesFuzz.cpp - any bytes as .npy, .npz and .pb --------------===//
 
 #include "Npy.h"
+#include "TensorProtoFile.h"
 
 using namespace tlm;
 
@@ -10,5 +11,6 @@ extern "C" int LLVMFuzzerTestOneInput(const char *data, size_t size) {
   if (tensor)
     (void)npyBytes(*tensor);
   (void)parseNpz(bytes, "fuzz.npz");
+  (void)parseTensorProto(bytes, "fuzz.pb");
   return 0;
 }
