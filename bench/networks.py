@@ -125,10 +125,13 @@ class Tlm:
     def __init__(self, model, threads, folder, schedules=None):
         """schedules: a file for --schedule-from."""
         artifact = folder / f"{pathlib.Path(schedules or model).stem}_{threads}.so"
+        report = artifact.with_suffix(".json")
         if not artifact.exists():
             given = ["--schedule-from", str(schedules)] if schedules else []
-            subprocess.run([str(BIN / "tlm"), "compile", str(model), "-o", str(artifact), "-q",
+            subprocess.run([str(BIN / "tlm"), "compile", str(model), "-o", str(artifact), "-q", "--json", str(report),
                             "--threads", str(threads), *given, *self.flags], check=True)
+        sources = [kernel["schedule_source"] for kernel in json.loads(report.read_text())["kernels"]]
+        self.sources = {source: sources.count(source) for source in sorted(set(sources))}
         self.model = tlm_ctypes.Model(artifact, threads=threads)
         self.version = json.loads(self.model.manifest())["versions"]["tool"]
 
@@ -211,6 +214,7 @@ def measure(model, threads, rounds, peak, folder, schedules=None):
     steps = ours.model.steps()
     weights = json.loads(ours.model.manifest())["weights"]["bytes"]
     row["floor_ms"] = floor_ms(steps, weights, peak)
+    row["schedule_sources"] = ours.sources
     row["gflop"] = sum(s["flops"] for s in steps) / 1e9
     ours.model.close()
     return row
@@ -243,7 +247,9 @@ def results_text(rows, peaks, verdict, trials):
         f"tlm {versions['tlm']}, alternating in one process.",
         f"Measured limits: {limits}. The floor is FLOP of the direct algorithm and bytes over them "
         "(Winograd may go below). The ratio is the better peer's time over ours: above 1 is faster."
-        + (f" Schedules of `tlm tune`, {trials} trials a task." if trials else ""),
+        + (f" Schedules of `tlm tune`, {trials} trials a task." if trials else
+           " Schedules are written by the language model."
+           if any("model" in row["schedule_sources"] for row in rows) else ""),
         "",
         "| network | threads | onnxruntime | OpenVINO | tlm | ratio | floor | error |",
         "|---|---|---|---|---|---|---|---|"]

@@ -3,8 +3,8 @@
 
 For the heaviest tasks of each of ../shared's six networks that leave something to decide: the answer of
 the model, the default schedule, the best of --random drawn ones, the best of roller's ten, and the
-best known one, of a search with --trials (or of all of these, or of --records). All of them are then
-measured in turn, and judged by these last times:
+best known one, of searches with --trials each (or of all of these, or of --records). All of them are
+then measured in turn, and judged by these last times:
 
   gain     default / model, random / model, roller / model: geometric means over tasks
   share    of the gap from the default schedule to the best one that the model closes, over the tasks
@@ -16,9 +16,9 @@ Weights of the networks are zeros, which changes no time. A full run takes about
 on two cores. It may be stopped at any time and goes on where it was: what is done stands in the work folder.
 --minutes ends it after so long; tasks are taken from all networks in turn.
 
-usage: written_schedules.py [--model DIR] [--work DIR] [--models NAME ...] [--heaviest 8] [--trials 64]
-                            [--threads 2] [--samples 1] [--minutes M] [--records STORE]
-                            [--results FILE ...] [--json FILE]
+usage: written_schedules.py [--model DIR] [--work DIR] [--models NAME ...] [--heaviest 8] [--trials 40]
+                            [--strategies NAME ...] [--threads 2] [--samples 1] [--minutes M]
+                            [--records STORE] [--results FILE ...] [--json FILE]
 Verdict: a share of at least 0.4, no network more than 3 % slower than with default schedules, and
 ResNet-50's schedules written in less than 0.3 s. Without weights it is SKIPPED.
 """
@@ -83,9 +83,7 @@ class Network:
 
     def write(self):
         """Asks the model; {key: schedule} of what it wrote, and what it took."""
-        given = ["--schedules=model", "--samples", str(self.arguments.samples)]
-        if self.arguments.model:
-            given += ["--model", str(self.arguments.model)]
+        given = ["--model", str(self.arguments.model), "--samples", str(self.arguments.samples)]
         report = self.folder / "written.json"
         tlm("compile", self.model, "-o", self.folder / "model.so", *self.flags, *given, "-q", "--json", report)
         compiled = json.loads(report.read_text())
@@ -169,7 +167,7 @@ class TaskRun:
     def searches(self):
         """role -> (strategy, trials)"""
         return {"random": ("random", self.arguments.random), "roller": ("roller", ROLLER_TRIALS),
-                "search": (self.arguments.strategy, self.arguments.trials)}
+                **{strategy + " search": (strategy, self.arguments.trials) for strategy in self.arguments.strategies}}
 
     def is_searched(self):
         return all(f"{strategy}.{trials}" in self.state["searches"] for strategy, trials in self.searches().values())
@@ -254,7 +252,7 @@ def results_text(run, rows, networks, found, verdict):
     lines = [f"{run.cpu}, {arguments.threads} threads; the {arguments.heaviest} heaviest tasks of each network that leave "
              f"something to decide, answers written without a measurement"
              + (f", the best of {arguments.samples} by the model's own judgement" if arguments.samples > 1 else "")
-             + f". Best known: {arguments.strategy} search with {arguments.trials} trials a task"
+             + f". Best known: {' and '.join(arguments.strategies)} searches with {arguments.trials} trials a task"
              + (", records" if arguments.records else "") + ", or any other column. Winners measured in turn "
              f"({ROUNDS} rounds), medians; intervals of 95 %.", "",
              "| network | tasks | default / model | random / model | roller / model | default / best | share of the gap | "
@@ -312,26 +310,21 @@ class Run:
             if row := task.row():
                 rows.append(row)
                 print(f"{number + 1}/{len(order)} {row['network']} {row['label']}: "
-                      + ", ".join(f"{role} {median(row[role]):.1f}" for role in ("default", "model", "random", "roller", "search")
-                                  if row.get(role)) + " us", flush=True)
+                      + ", ".join(f"{role} {median(row[role]):.1f}" for role in ("default", "model", "random", "roller")
+                                  if row.get(role)) + f", best {median(row['best']):.1f} us, of {row['best_role']}", flush=True)
         if left:
             print(f"{left} tasks are left; the same command goes on", file=sys.stderr)
         return left == 0, rows
 
 
-def weights_there(arguments):
-    folder = arguments.model or ROOT / "models/tlm"
-    return (folder / "config.json").exists()
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--model", type=pathlib.Path, help="folder of weights (default: the installed ones)")
+    parser.add_argument("--model", type=pathlib.Path, default=ROOT / "models/tlm", help="folder of weights")
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/written_schedules")
     parser.add_argument("--models", nargs="*", default=ALL)
     parser.add_argument("--heaviest", type=int, default=8, help="tasks of each network")
-    parser.add_argument("--trials", type=int, default=64, help="of the search for the best schedule")
-    parser.add_argument("--strategy", default="evolutionary", help="of that search")
+    parser.add_argument("--trials", type=int, default=40, help="of each search for the best schedule")
+    parser.add_argument("--strategies", nargs="*", default=["evolutionary", "near-default"], help="of these searches")
     parser.add_argument("--random", type=int, default=10, help="random schedules")
     parser.add_argument("--samples", type=int, default=1, help="answers that the model chooses from")
     parser.add_argument("--threads", type=int, default=2)
@@ -340,7 +333,7 @@ def main():
     parser.add_argument("--results", nargs="*", default=[], metavar="FILE", help="write the table as markdown to these files")
     parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()
-    if not weights_there(arguments):
+    if not (arguments.model / "config.json").exists():
         print("written schedules: there are no weights of the language model -> SKIPPED")
         return 77
     run = Run(arguments)
@@ -378,7 +371,7 @@ def main():
         write_section(path, "written_schedules.py", text, "## Schedules of the language model\n\n")
     if arguments.json:
         write_json(arguments.json, dict(ok=good, complete=complete, cpu=run.cpu, threads=arguments.threads, options={
-            k: getattr(arguments, k) for k in ("heaviest", "trials", "strategy", "random", "samples")},
+            k: getattr(arguments, k) for k in ("heaviest", "trials", "strategies", "random", "samples")},
             summary=found, networks=measured, tasks=rows, verdict=verdict, results=text))
     print(f"written schedules: {verdict}")
     return 0 if good else 1
