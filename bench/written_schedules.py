@@ -10,7 +10,9 @@ then measured in turn, and judged by these last times:
   share    of the gap from the default schedule to the best one that the model closes, over the tasks
            whose gap is above the noise: sum of log(default / model) over sum of log(default / best),
            and of calls x (default - model) over calls x (default - best)
-  network  time of the whole network with the model's schedules over that with the default ones, in turn
+  network  time of the whole network with the model's schedules over that with the default ones, in turn;
+           kernels whose chunks fit run in chains without barriers (src/driver/Stripes.h), which schedules
+           chosen kernel by kernel may break: so the steps in chains are counted
 
 Weights of the networks are zeros, which changes no time. A full run takes about a quarter of an hour
 on two cores. It may be stopped at any time and goes on where it was: what is done stands in the work folder.
@@ -88,6 +90,7 @@ class Network:
         tlm("compile", self.model, "-o", self.folder / "model.so", *self.flags, *given, "-q", "--json", report)
         compiled = json.loads(report.read_text())
         self.inference, self.fallbacks = compiled["inference"], compiled["fallbacks"]
+        self.chained = compiled["chained_steps"]
         self.seconds = self.inference["load_seconds"] + self.inference["write_seconds"]
         text = self.folder / "written.schedules"
         tlm("explain", self.model, *self.flags, *given, "-o", text)
@@ -97,9 +100,11 @@ class Network:
         """Times of whole calls in turn, or those of another run with the same schedules."""
         path = self.folder / "network.json"
         digest = hashlib.sha256((self.folder / "written.schedules").read_bytes()).hexdigest()
-        if path.exists() and (known := json.loads(path.read_text()))["schedules"] == digest:
+        if path.exists() and (known := json.loads(path.read_text()))["schedules"] == digest and "chained" in known:
             return known
-        tlm("compile", self.model, "-o", self.folder / "default.so", *self.flags, "--schedules=default", "-q")
+        report = self.folder / "default.json"
+        tlm("compile", self.model, "-o", self.folder / "default.so", *self.flags, "--schedules=default", "-q", "--json",
+            report)
         times = {"model": [], "default": []}
         models = {name: tlm_ctypes.Model(self.folder / f"{name}.so", threads=self.arguments.threads) for name in times}
         calls = {name: self.bind(model) for name, model in models.items()}
@@ -112,7 +117,8 @@ class Network:
         for model in models.values():
             model.close()
         row = dict(network=self.name, schedules=digest, min={k: min(v) for k, v in times.items()},
-                   median={k: median(v) for k, v in times.items()}, n=len(times["model"]))
+                   median={k: median(v) for k, v in times.items()}, n=len(times["model"]),
+                   chained=dict(default=json.loads(report.read_text())["chained_steps"], model=self.chained))
         write_json(path, row)
         return row
 
@@ -256,8 +262,8 @@ def results_text(run, rows, networks, found, verdict):
              + (", records" if arguments.records else "") + ", or any other column. Winners measured in turn "
              f"({ROUNDS} rounds), medians; intervals of 95 %.", "",
              "| network | tasks | default / model | random / model | roller / model | default / best | share of the gap | "
-             "whole network, ms, default | model | model / default | schedules written in |",
-             "|---|---|---|---|---|---|---|---|---|---|---|"]
+             "whole network, ms, default | model | model / default | steps in chains, default / model | schedules written in |",
+             "|---|---|---|---|---|---|---|---|---|---|---|---|"]
     for row in networks:
         own = [r for r in rows if r["network"] == row["network"]]
         of = summary(own, draws=1) if own else None
@@ -266,7 +272,8 @@ def results_text(run, rows, networks, found, verdict):
         cells.append(f"{of['default_over_best']:.3f}" if of and of["with_gap"] else "-")
         cells.append(f"{of['share'][0]:.2f}" if of and of["with_gap"] else "-")
         lines.append(f"| {row['network']} | {len(own)} | {' | '.join(cells)} | {row['min']['default']:.2f} | "
-                     f"{row['min']['model']:.2f} | {row['ratio']:.3f} | {row['seconds']:.3f} s |")
+                     f"{row['min']['model']:.2f} | {row['ratio']:.3f} | {row['chained']['default']} / {row['chained']['model']} | "
+                     f"{row['seconds']:.3f} s |")
     default, drawn, roller, share = texts_of(found)
     lines += ["", f"All {found['tasks']} tasks, geometric means: default / model {default}, best of {arguments.random} random / "
               f"model {drawn}, best of roller's {ROLLER_TRIALS} / model {roller}. Tasks with a gap of over "
@@ -349,7 +356,8 @@ def main():
         row["ratio"] = row["min"]["model"] / row["min"]["default"]
         measured.append(row)
         print(f"{network.name}: {network.inference['written']} schedules in {network.seconds:.3f} s, default "
-              f"{row['min']['default']:.2f} ms, model {row['min']['model']:.2f} ms, {row['ratio']:.3f}x", flush=True)
+              f"{row['min']['default']:.2f} ms, model {row['min']['model']:.2f} ms, {row['ratio']:.3f}x; steps in "
+              f"chains {row['chained']['default']} and {row['chained']['model']}", flush=True)
     complete, rows = run.tasks(networks)
     if not rows:
         print("written schedules: no task is done -> SKIPPED")

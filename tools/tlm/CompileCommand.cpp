@@ -112,6 +112,14 @@ nlohmann::json inferenceOf(const CompileOptions &compile,
           {"refused", inference.refused}};
 }
 
+/// Steps that run interleaved or without a barrier between them.
+int64_t chainedSteps(const Plan &plan) {
+  int64_t steps = 0;
+  for (const PlanChain &chain : plan.chains)
+    steps += chain.count;
+  return steps;
+}
+
 nlohmann::json reportOf(const CompileOptions &compile,
                         const Compilation &compilation) {
   nlohmann::json report = newReport("compile");
@@ -129,6 +137,7 @@ nlohmann::json reportOf(const CompileOptions &compile,
   report["phases"] = list;
   report["steps"] = compilation.plan.steps.size();
   report["tasks"] = compilation.plan.tasks.size();
+  report["chained_steps"] = chainedSteps(compilation.plan);
   report["arena_bytes"] = compilation.plan.arenaBytes;
   report["naive_bytes"] = compilation.plan.naiveBytes;
   report["file_bytes"] = compilation.artifact.fileBytes;
