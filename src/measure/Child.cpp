@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <new>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -49,7 +50,8 @@ void onBadAccess(int number) {
   std::raise(number);
 }
 
-[[noreturn]] void child(const ChildLimits &limits, int out, pid_t parent,
+[[noreturn]] void child(const ChildLimits &limits, int out, int taken,
+                        pid_t parent,
                         const std::function<void(const SendRecord &)> &body) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -70,7 +72,7 @@ void onBadAccess(int number) {
   action.sa_handler = onBadAccess;
   action.sa_flags = SA_NODEFER;
   sigaction(SIGSEGV, &action, nullptr);
-  body([out](const void *data, size_t bytes) {
+  body([out, taken](const void *data, size_t bytes) {
     const char *at = static_cast<const char *>(data);
     while (bytes > 0) {
       ssize_t written = write(out, at, bytes);
@@ -81,6 +83,9 @@ void onBadAccess(int number) {
       at += written;
       bytes -= size_t(written);
     }
+    uint64_t one = 0;
+    while (read(taken, &one, sizeof one) < 0 && errno == EINTR)
+      ;
   });
   _exit(0);
 }
@@ -93,12 +98,15 @@ tlm::runInChild(const ChildLimits &limits, size_t recordBytes,
                 const std::function<void(const void *record)> &onRecord) {
   int ends[2];
   TLM_CHECK(pipe2(ends, O_CLOEXEC) == 0) << "pipe2: errno " << errno;
+  // Counts the records that this process is done with.
+  int taken = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+  TLM_CHECK(taken >= 0) << "eventfd: errno " << errno;
   std::fflush(nullptr);
   pid_t parent = getpid(), pid = fork();
   TLM_CHECK(pid >= 0) << "fork: errno " << errno;
   if (pid == 0) {
     close(ends[0]);
-    child(limits, ends[1], parent, body);
+    child(limits, ends[1], taken, parent, body);
   }
   setpgid(pid, pid); // whoever comes first
   close(ends[1]);
@@ -135,10 +143,12 @@ tlm::runInChild(const ChildLimits &limits, size_t recordBytes,
     if (filled == recordBytes) {
       onRecord(buffer.data());
       filled = 0;
+      eventfd_write(taken, 1);
       end = deadline();
     }
   }
   close(ends[0]);
+  close(taken);
   close(process);
   // The child itself first: when it has ended, its status is kept. What it
   // started goes with the group.

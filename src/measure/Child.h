@@ -10,7 +10,7 @@
 
 namespace tlm {
 
-/// Writes one record to the parent.
+/// Writes one record to the parent; returns when the parent is done with it.
 using SendRecord = std::function<void(const void *data, size_t bytes)>;
 
 struct ChildLimits {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
 
@@ -51,6 +52,29 @@ TEST(Child, HandsRecordsOverInOrder) {
   EXPECT_EQ(outcome.end.kind, Kind::Finished);
   ASSERT_EQ(outcome.records.size(), 1000u);
   EXPECT_EQ(outcome.records.back(), 999);
+}
+
+// The child does not run on while this process works on what it sent.
+TEST(Child, WaitsUntilARecordIsTaken) {
+  auto *taken =
+      static_cast<int *>(mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(taken, MAP_FAILED);
+  std::vector<int> seen;
+  runInChild(
+      {}, sizeof(int),
+      [&](const SendRecord &send) {
+        for (int i = 0; i < 5; ++i)
+          sendNumber(send, *taken);
+      },
+      [&](const void *data) {
+        seen.push_back(0);
+        std::memcpy(&seen.back(), data, sizeof(int));
+        usleep(5000);
+        ++*taken;
+      });
+  munmap(taken, sizeof(int));
+  EXPECT_EQ(seen, (std::vector<int>{0, 1, 2, 3, 4}));
 }
 
 TEST(Child, ReportsACrashWithWhatCameBefore) {

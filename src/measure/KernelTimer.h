@@ -6,12 +6,19 @@
 // as many as make `coldBytes` together. (With hot weights, prefetching and
 // Winograd's large filters look better or worse than they are.)
 //
+// Where operands and the stack lie changes the time of some kernels by more
+// than most schedules do, and a network has them anywhere. So samples are taken
+// in bursts, each with another placement, in memory like the runtime's; the
+// fastest burst decides. Between bursts a calibration loop tells whether the
+// machine was quiet (Calibration.h); for those that were not, others follow.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TLM_MEASURE_KERNELTIMER_H
 #define TLM_MEASURE_KERNELTIMER_H
 
 #include "lower/LoadedKernel.h"
+#include "measure/Calibration.h"
 #include "task/Task.h"
 
 #include <cstdint>
@@ -23,9 +30,12 @@ namespace tlm {
 struct TimingOptions {
   int64_t coldBytes = int64_t(48) << 20;
   double warmupSeconds = 0.001;
-  /// Samples are taken until this is over, and at least `leastSamples` are.
+  /// Of all bursts together; each ends when its share of this is over, and
+  /// takes at least its share of `leastSamples`.
   double seconds = 0.015;
   int32_t leastSamples = 7, mostSamples = 500;
+  /// Until this is over, bursts that were not quiet are followed by others.
+  double mostSeconds = 0.25;
   /// One run beyond it ends the timing; 0: none does.
   double cutOffMicroseconds = 0;
 };
@@ -34,6 +44,9 @@ struct Timing {
   double minMicroseconds = 0, medianMicroseconds = 0;
   int32_t samples = 0;
   bool cutOff = false;
+  /// How much slower than the fastest seen the machine was, by the calibration
+  /// loop around the bursts that count.
+  double slowdown = 1;
 };
 
 class KernelTimer {
@@ -44,22 +57,25 @@ public:
               TlmPool *pool, const TimingOptions &options);
   ~KernelTimer();
 
-  Timing time();
+  Timing time(Calibration &calibration);
+
+  struct Burst;
 
 private:
   struct Memory;
-  void runOnce(size_t copy);
+  void runOnce();
+  double sample();
+  Burst takeBurst(Calibration &calibration);
+  Timing takeBursts(Calibration &calibration);
 
   const Kernel &kernel;
   LoadedKernel &loaded;
   TlmPool *pool;
   TimingOptions options;
   std::unique_ptr<Memory> memory;
+  size_t copy = 0;      ///< of the constants, for the next run
+  size_t placement = 0; ///< of the next burst
 };
-
-/// Microseconds of a fixed loop of multiplications, best of a few: how fast
-/// this core is now.
-double calibrationMicroseconds();
 
 } // namespace tlm
 

@@ -23,7 +23,7 @@ struct Record {
   Outcome outcome = Outcome::Ok;
   int32_t samples = 0;
   double minMicroseconds = 0, medianMicroseconds = 0;
-  double calibration = 0;
+  double slowdown = 1, calibration = 0;
   char detail[200] = {};
 
   void setDetail(const std::string &text) {
@@ -35,20 +35,20 @@ struct Record {
 
 /// Whether a child that nothing happened to could have sent it.
 bool isSane(const Record &record) {
-  for (double value :
-       {record.minMicroseconds, record.medianMicroseconds, record.calibration})
+  for (double value : {record.minMicroseconds, record.medianMicroseconds,
+                       record.slowdown, record.calibration})
     if (!std::isfinite(value) || value < 0)
       return false;
   bool isTimed = record.minMicroseconds > 0 && record.samples > 0 &&
                  record.medianMicroseconds >= record.minMicroseconds;
   return nameOf(record.outcome) != "?" && record.samples >= 0 &&
-         record.calibration > 0 && (record.outcome != Outcome::Ok || isTimed);
+         record.slowdown >= 1 && record.calibration > 0 &&
+         (record.outcome != Outcome::Ok || isTimed);
 }
 
 Record measureHere(const Candidate &candidate, const MeasureOptions &options,
-                   TlmPool *pool) {
+                   Calibration &calibration, TlmPool *pool) {
   Record record;
-  record.calibration = calibrationMicroseconds();
   Result<LoadedKernel> loaded = LoadedKernel::load(*candidate.kernel);
   if (!loaded) {
     record.outcome = Outcome::Unloadable;
@@ -68,10 +68,11 @@ Record measureHere(const Candidate &candidate, const MeasureOptions &options,
   timingOptions.cutOffMicroseconds = candidate.cutOffMicroseconds;
   KernelTimer timer(*candidate.task, *candidate.kernel, *loaded, pool,
                     timingOptions);
-  Timing timing = timer.time();
+  Timing timing = timer.time(calibration);
   record.minMicroseconds = timing.minMicroseconds;
   record.medianMicroseconds = timing.medianMicroseconds;
   record.samples = timing.samples;
+  record.slowdown = timing.slowdown;
   if (timing.cutOff)
     record.outcome = Outcome::CutOff;
   else if (timing.minMicroseconds <= 0)
@@ -102,10 +103,17 @@ Measurement endOf(const ChildEnd &end) {
 
 } // namespace
 
-std::vector<Measurement>
-Measurer::measure(const std::vector<Candidate> &candidates) {
+std::vector<Measurement> Measurer::measure(
+    const std::vector<Candidate> &candidates,
+    const std::function<void(size_t, const Measurement &)> &measured) {
   std::vector<Measurement> results(candidates.size());
   size_t next = 0;
+  auto add = [&](Measurement result) {
+    results[next] = std::move(result);
+    if (measured)
+      measured(next, results[next]);
+    ++next;
+  };
   while (next < candidates.size()) {
     ChildEnd end = runInChild(
         {options.secondsLimit, options.memoryBytes}, sizeof(Record),
@@ -114,8 +122,10 @@ Measurer::measure(const std::vector<Candidate> &candidates) {
                                                               int(usableCpus()))
                                               : nullptr;
           for (size_t i = next; i < candidates.size(); ++i) {
-            Record record = measureHere(candidates[i], options, pool);
+            Record record =
+                measureHere(candidates[i], options, *options.calibration, pool);
             record.candidate = i;
+            record.calibration = options.calibration->fastest();
             send(&record, sizeof record);
           }
         },
@@ -125,17 +135,14 @@ Measurer::measure(const std::vector<Candidate> &candidates) {
           // Whatever a damaged child writes, this process keeps its order.
           if (record.candidate != next || !isSane(record))
             return;
-          fastestCalibration = std::min(fastestCalibration, record.calibration);
+          options.calibration->note(record.calibration);
           record.detail[sizeof record.detail - 1] = 0;
-          results[next++] = {record.outcome,
-                             record.minMicroseconds,
-                             record.medianMicroseconds,
-                             record.samples,
-                             record.calibration / fastestCalibration,
-                             record.detail};
+          add({record.outcome, record.minMicroseconds,
+               record.medianMicroseconds, record.samples, record.slowdown,
+               record.detail});
         });
     if (next < candidates.size())
-      results[next++] = endOf(end);
+      add(endOf(end));
   }
   return results;
 }

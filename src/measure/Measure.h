@@ -15,7 +15,8 @@
 #include "measure/KernelTimer.h"
 #include "records/Measurement.h"
 
-#include <limits>
+#include <functional>
+#include <memory>
 #include <vector>
 
 namespace tlm {
@@ -34,6 +35,9 @@ struct MeasureOptions {
   /// For one candidate, all of it.
   double secondsLimit = 10;
   int64_t memoryBytes = int64_t(4) << 30;
+  /// Shared by all who measure with as many threads: what is slow is so against
+  /// the fastest that any of them saw.
+  std::shared_ptr<Calibration> calibration = std::make_shared<Calibration>();
 };
 
 class Measurer {
@@ -42,12 +46,15 @@ public:
 
   /// Results in the order of the candidates; never fails. To be called while
   /// no other thread of this process runs (fork) and nothing else on the
-  /// machine does (times).
-  std::vector<Measurement> measure(const std::vector<Candidate> &candidates);
+  /// machine does (times). `measured` is told of each result before the next
+  /// candidate runs, while the child waits; a file that it opens and closes is
+  /// none of the child's.
+  std::vector<Measurement> measure(
+      const std::vector<Candidate> &candidates,
+      const std::function<void(size_t, const Measurement &)> &measured = {});
 
 private:
   MeasureOptions options;
-  double fastestCalibration = std::numeric_limits<double>::infinity();
 };
 
 } // namespace tlm

@@ -3,6 +3,7 @@
 #include "lower/KernelCase.h"
 #include "space/DefaultSchedule.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
 using namespace tlm;
@@ -45,6 +46,39 @@ TEST(Measure, TimesAKernelWithOneThreadAndWithTwo) {
     EXPECT_GE(results[0].samples, 7);
     EXPECT_GE(results[0].slowdown, 1);
   }
+}
+
+// In order, faults too, and before the next candidate is measured.
+TEST(Measure, TellsOfEachResultAtOnce) {
+  Task task = convolution();
+  Kernel good = build(task, host()), empty = good;
+  empty.object.clear();
+  std::vector<Outcome> told;
+  std::vector<Measurement> results =
+      Measurer({}).measure({{&task, &good}, {&task, &empty}, {&task, &good}},
+                           [&](size_t i, const Measurement &measurement) {
+                             EXPECT_EQ(i, told.size());
+                             told.push_back(measurement.outcome);
+                           });
+  EXPECT_EQ(told, (std::vector<Outcome>{Outcome::Ok, Outcome::Unloadable,
+                                        Outcome::Ok}));
+  EXPECT_EQ(results.size(), 3u);
+}
+
+// Who measures with the same options knows the fastest that any of them saw.
+TEST(Measure, SharesTheCalibration) {
+  Task task = convolution();
+  Kernel kernel = build(task, host());
+  MeasureOptions options;
+  EXPECT_FALSE(std::isfinite(options.calibration->fastest()));
+  Measurer(options).measure({{&task, &kernel}});
+  double fastest = options.calibration->fastest();
+  EXPECT_GT(fastest, 0);
+  // A machine that was once a hundred times as fast is not quiet now.
+  options.calibration->note(fastest / 100);
+  Measurement slow = Measurer(options).measure({{&task, &kernel}})[0];
+  EXPECT_TRUE(slow.isOk());
+  EXPECT_GT(slow.slowdown, 50);
 }
 
 // Each fault is the outcome of its candidate; the ones around it are measured.

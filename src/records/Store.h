@@ -5,7 +5,8 @@
 // Several processes may use one store.
 //
 // Candidates run in forked children, and one that scribbles must not reach the
-// store: whoever measures opens the store for every batch and closes it again.
+// store: whoever measures opens the store for every addition and closes it
+// again.
 //
 //===----------------------------------------------------------------------===//
 

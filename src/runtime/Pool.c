@@ -291,6 +291,10 @@ static int ownWorkers(TlmPool *pool) {
   return 1;
 }
 
+int tlmPoolIsContended(TlmPool *pool) {
+  return now() < atomic_load(&pool->contendedUntil);
+}
+
 TlmPoolUse tlmPoolEnter(TlmPool *pool, int workers) {
   if (!ownWorkers(pool))
     return TLM_POOL_UNCOUNTED;

@@ -48,6 +48,9 @@ TlmPool *tlmPoolCreate(int threads, int cpus);
 void tlmPoolDestroy(TlmPool *pool);
 
 int tlmPoolThreads(const TlmPool *pool);
+/* Whether a thread of it lost its CPU to somebody a moment ago: regions are
+ * slower until that is forgotten. */
+int tlmPoolIsContended(TlmPool *pool);
 
 typedef enum TlmPoolUse {
   TLM_POOL_OWNED = 0,    /* may call tlmPoolRun */

@@ -24,9 +24,10 @@ struct RecordLogOptions {
   std::function<void(const std::vector<Record> &)> committed;
 };
 
-/// The store is open only while a batch is added: candidates run in forks of
-/// this process (Store.h). It knows what this target and this version of the
-/// compiler have measured, whoever proposed it.
+/// The store is open only while trials are added: candidates run in forks of
+/// this process (Store.h), and the one that is forked then waits. It knows what
+/// this target and this version of the compiler have measured, whoever proposed
+/// it.
 class RecordLog final : public TrialLog {
 public:
   static Result<RecordLog> open(const RecordLogOptions &options,

@@ -97,8 +97,10 @@ TaskTuner::build(std::vector<Schedule> schedules) {
   return built;
 }
 
-std::vector<Measurement> TaskTuner::measureAll(const std::vector<Built> &built,
-                                               bool check) {
+// `measured` is told of each one as soon as it has an outcome.
+std::vector<Measurement> TaskTuner::measureAll(
+    const std::vector<Built> &built, bool check,
+    const std::function<void(size_t, const Measurement &)> &measured) {
   Clock::time_point begin = Clock::now();
   std::vector<Measurement> measurements(built.size());
   std::vector<Candidate> candidates;
@@ -107,15 +109,19 @@ std::vector<Measurement> TaskTuner::measureAll(const std::vector<Built> &built,
     if (!*built[i].kernel) {
       measurements[i].outcome = Outcome::Rejected;
       measurements[i].detail = built[i].kernel->error().message;
+      if (measured)
+        measured(i, measurements[i]);
       continue;
     }
     candidates.push_back(
         {&task, &**built[i].kernel, check, check ? cutOff : 0});
     places.push_back(i);
   }
-  std::vector<Measurement> measured = measurer.measure(candidates);
-  for (size_t i = 0; i < places.size(); ++i)
-    measurements[places[i]] = std::move(measured[i]);
+  measurer.measure(candidates, [&](size_t i, const Measurement &measurement) {
+    measurements[places[i]] = measurement;
+    if (measured)
+      measured(places[i], measurement);
+  });
   found.measureSeconds += secondsSince(begin);
   return measurements;
 }
@@ -147,7 +153,7 @@ std::vector<Schedule> TaskTuner::proposals(int64_t most) {
 
 // What the log knows is taken from there, the others are built and measured.
 std::vector<Trial> TaskTuner::tryBatch(std::vector<Schedule> batch) {
-  std::vector<Trial> trials, added;
+  std::vector<Trial> trials;
   std::vector<Schedule> unknown;
   std::vector<size_t> places;
   for (Schedule &schedule : batch) {
@@ -163,13 +169,13 @@ std::vector<Trial> TaskTuner::tryBatch(std::vector<Schedule> batch) {
                       int64_t(found.trials.size() + trials.size())});
   }
   std::vector<Built> built = build(std::move(unknown));
-  std::vector<Measurement> measured = measureAll(built, /*check=*/true);
-  for (size_t i = 0; i < places.size(); ++i) {
-    trials[places[i]].measurement = std::move(measured[i]);
-    added.push_back(trials[places[i]]);
-  }
-  if (context.log && !added.empty())
-    context.log->add(added);
+  measureAll(built, /*check=*/true,
+             [&](size_t i, const Measurement &measurement) {
+               Trial &trial = trials[places[i]];
+               trial.measurement = measurement;
+               if (context.log)
+                 context.log->add({trial});
+             });
   return trials;
 }
 

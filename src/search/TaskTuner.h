@@ -18,6 +18,7 @@
 #include "search/TrialLog.h"
 #include "space/Variation.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,7 +43,7 @@ struct TaskContext {
   CostModel *model = nullptr;
   /// Schedules of the task that are measured first and stand in the final.
   std::vector<Schedule> given = {};
-  /// Told of every batch as soon as it is measured; what it knows is not
+  /// Told of every trial as soon as it is measured; what it knows is not
   /// measured again, so a search that was stopped is taken up by the same call.
   TrialLog *log = nullptr;
 };
@@ -104,8 +105,9 @@ private:
     std::optional<Result<Kernel>> kernel;
   };
   std::vector<Built> build(std::vector<Schedule> schedules);
-  std::vector<Measurement> measureAll(const std::vector<Built> &built,
-                                      bool check);
+  std::vector<Measurement> measureAll(
+      const std::vector<Built> &built, bool check,
+      const std::function<void(size_t, const Measurement &)> &measured = {});
   std::vector<Schedule> proposals(int64_t most);
   std::vector<Trial> tryBatch(std::vector<Schedule> batch);
   std::vector<Trial> finalists() const;

@@ -27,7 +27,7 @@ public:
   /// times in turn with others. It is not measured again.
   virtual std::optional<Measurement> find(const Schedule &schedule,
                                           int32_t rounds) = 0;
-  /// Trials that have just been measured, one batch of them.
+  /// Trials that have just been measured, together.
   virtual void add(const std::vector<Trial> &trials) = 0;
 };
 

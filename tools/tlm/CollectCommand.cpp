@@ -218,6 +218,7 @@ Status collect(const Options &options, const GlobalOptions &global) {
   report["parts"] = parts;
   report["finished"] = tally.finished;
   report["seconds"] = collector.seconds();
+  report["calibration_us"] = tuneOptions.measure.calibration->fastest();
   return writeReport(report, global.jsonPath);
 }
 
