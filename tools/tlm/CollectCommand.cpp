@@ -43,6 +43,7 @@ struct Options {
 /// What a run has come to.
 struct Tally {
   int64_t measured = 0, known = 0, finished = 0;
+  double buildSeconds = 0, measureSeconds = 0;
   std::map<std::string, int64_t> outcomes, bySource;
 };
 
@@ -123,12 +124,16 @@ Result<bool> Collector::collect(const Task &task, size_t source) {
     if (isOver())
       return false;
     int64_t knownBefore = tuner.result().remembered;
+    double built = tuner.result().buildSeconds,
+           timed = tuner.result().measureSeconds;
     int64_t added = tuner.round(wanted - done);
     TLM_TRY_STATUS(log.status());
     if (added == 0)
       return true; // the space has no more leaves
     int64_t known = tuner.result().remembered - knownBefore;
     tally.known += known;
+    tally.buildSeconds += tuner.result().buildSeconds - built;
+    tally.measureSeconds += tuner.result().measureSeconds - timed;
     tally.measured += added - known;
     tally.bySource[name] += added - known;
     for (size_t i = size_t(done); i < tuner.result().trials.size(); ++i)
@@ -218,6 +223,8 @@ Status collect(const Options &options, const GlobalOptions &global) {
   report["parts"] = parts;
   report["finished"] = tally.finished;
   report["seconds"] = collector.seconds();
+  report["build_s"] = tally.buildSeconds;
+  report["measure_s"] = tally.measureSeconds;
   report["calibration_us"] = tuneOptions.measure.calibration->fastest();
   return writeReport(report, global.jsonPath);
 }
