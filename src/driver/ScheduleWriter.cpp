@@ -5,6 +5,7 @@
 #include "lang/AnswerCursor.h"
 #include "lang/Sentence.h"
 #include "model/Inference.h"
+#include "space/DefaultSchedule.h"
 
 #include <algorithm>
 #include <deque>
@@ -44,9 +45,75 @@ void rank(std::vector<WrittenSchedule> &answers) {
       });
 }
 
+/// Answers that cut their kernel into chunks as the default schedule does:
+/// workers of a network meet by the chunks of its steps (driver/Stripes.h), of
+/// which a task alone knows nothing. Not where the algorithm is another one.
+class ChunksOfRules {
+public:
+  ChunksOfRules(const Space &space, Schedule byRules)
+      : cursor(space), byRules(std::move(byRules)),
+        row(this->byRules.get(Decision::RegisterRow, "f", 1)) {
+    narrow();
+  }
+
+  bool done() const { return cursor.done(); }
+  std::span<const int32_t> allowed() const {
+    return nearest ? std::span<const int32_t>(&*nearest, 1) : cursor.allowed();
+  }
+  void take(int32_t token) {
+    if (const std::optional<DecisionPoint> &point = cursor.point()) {
+      int64_t value = cursor.valueOf(token);
+      if (point->decision == Decision::Algorithm)
+        differs = value != byRules.get(Decision::Algorithm, "", value);
+      if (point->decision == Decision::RegisterRow)
+        row = value;
+    }
+    cursor.take(token);
+    narrow();
+  }
+
+private:
+  /// The largest legal choice that is not above the one of the rules.
+  void narrow() {
+    nearest.reset();
+    if (differs || !cursor.point())
+      return;
+    const DecisionPoint &point = *cursor.point();
+    if (point.decision != Decision::ParallelTile &&
+        point.decision != Decision::MaxParallelism)
+      return;
+    int64_t wish = byRules.get(point.decision, point.subject, 0);
+    if (!wish)
+      return;
+    // Panels are of as many filters as a register tile.
+    if (point.subject == "f")
+      wish = std::max<int64_t>(
+          1, wish * byRules.get(Decision::RegisterRow, "f", row) / row);
+    int64_t best = 0;
+    for (Token token : cursor.allowed()) {
+      int64_t value = cursor.valueOf(token);
+      bool isNearer = value <= wish
+                          ? value > best || best > wish
+                          : best == 0 || (best > wish && value < best);
+      if (isNearer) {
+        best = value;
+        nearest = token;
+      }
+    }
+  }
+
+  AnswerCursor cursor;
+  Schedule byRules;
+  std::optional<int32_t>
+      nearest; ///< the only token allowed, where there is one
+  int64_t row = 1;
+  bool differs = false;
+};
+
 /// The tasks that have something to decide, and what is known of them.
 struct Batch {
   std::deque<Space> spaces; ///< cursors point to them
+  std::vector<const Task *> tasks;
   std::vector<WrittenSchedules *> results;
   std::vector<Tokens> prompts;
   std::vector<DecodeRequest> requests; ///< of those that can be read
@@ -123,6 +190,7 @@ ScheduleWriter::write(std::span<const Task *const> tasks, const Target &target,
       batch.spaces.pop_back();
       continue;
     }
+    batch.tasks.push_back(tasks[i]);
     batch.results.push_back(&written[i]);
     batch.prompts.push_back(promptPrefix(hardware, *tasks[i]));
     streams.push_back(hash64(tasks[i]->key()));
@@ -137,9 +205,15 @@ ScheduleWriter::write(std::span<const Task *const> tasks, const Target &target,
     }
     batch.results[i]->tokensRead = int64_t(batch.prompts[i].size());
     batch.readable.push_back(i);
-    batch.requests.push_back({*contexts[i], promptSuffix(kBest),
-                              maskOf(AnswerCursor(batch.spaces[i])),
-                              streams[i]});
+    const Space &space = batch.spaces[i];
+    batch.requests.push_back(
+        {*contexts[i], promptSuffix(kBest),
+         target.threads > 1
+             ? maskOf(
+                   ChunksOfRules(space, defaultSchedule(*batch.tasks[i], target,
+                                                        scheduleOptions)))
+             : maskOf(AnswerCursor(space)),
+         streams[i]});
   }
   decode(inference, model, batch, {.method = DecodeMethod::Greedy});
   if (options.samples > 1)

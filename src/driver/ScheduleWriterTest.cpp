@@ -1,6 +1,7 @@
 #include "driver/ScheduleWriter.h"
 
 #include "lang/Answer.h"
+#include "space/DefaultSchedule.h"
 #include "space/ScheduleChecker.h"
 #include "space/SpaceTestTasks.h"
 
@@ -88,6 +89,40 @@ TEST_F(ScheduleWriterTest, RanksDifferentSamples) {
     }
   }
   EXPECT_GT(several, 3u);
+}
+
+TEST_F(ScheduleWriterTest, WorkersGetTheChunksOfTheRules) {
+  target.threads = 2;
+  size_t asked = 0, free = 0;
+  std::vector<WrittenSchedules> written =
+      write(ScheduleWriter(model(), {.samples = 4}));
+  for (size_t i = 0; i < tasks.size(); ++i)
+    for (const WrittenSchedule &answer : written[i].answers) {
+      EXPECT_EQ(checkSchedule(tasks[i], target, answer.schedule), "");
+      Schedule byRules = defaultSchedule(tasks[i], target);
+      auto valueOf = [](const Schedule &schedule, Decision decision,
+                        const char *subject) {
+        return schedule.get(decision, subject, -1);
+      };
+      if (valueOf(answer.schedule, Decision::Algorithm, "") !=
+          valueOf(byRules, Decision::Algorithm, ""))
+        continue;
+      EXPECT_EQ(valueOf(answer.schedule, Decision::MaxParallelism, ""),
+                valueOf(byRules, Decision::MaxParallelism, ""));
+      bool sameTile = valueOf(answer.schedule, Decision::RegisterRow, "f") ==
+                      valueOf(byRules, Decision::RegisterRow, "f");
+      for (const char *subject : {"rows", "c", "f"})
+        if (sameTile && valueOf(answer.schedule, Decision::RegisterTile, "w") ==
+                            valueOf(byRules, Decision::RegisterTile, "w")) {
+          EXPECT_EQ(valueOf(answer.schedule, Decision::ParallelTile, subject),
+                    valueOf(byRules, Decision::ParallelTile, subject))
+              << tasks[i].label() << ' ' << subject;
+          ++asked;
+        }
+      free += answer.schedule.text() != byRules.text();
+    }
+  EXPECT_GT(asked, 10u);
+  EXPECT_GT(free, 10u);
 }
 
 TEST_F(ScheduleWriterTest, OtherTasksAndThreadsChangeNothing) {
