@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How good are the schedules that the language model writes, without a measurement?
 
-For the heaviest tasks of each of ../shared's six networks that leave something to decide: the answer of
+For the heaviest tasks, of up to 2 GFLOP, of each of ../shared's six networks that leave something to decide: the answer of
 the model, the default schedule, the best of --random drawn ones, the best of roller's ten, and the
 best known one, of searches with --trials each (or of all of these, or of --records). All of them are
 then measured in turn, and judged by these last times:
@@ -55,6 +55,7 @@ NOISE = 1.01           # gaps below this are none
 ROUNDS = 15            # of the winners of a task
 NETWORK_ROUNDS = 7
 ROLLER_TRIALS = 10
+MOST_FLOPS = 2e9       # of a task
 
 
 def blocks_of(path):
@@ -74,13 +75,13 @@ class Network:
         self.flags = ["--threads", str(arguments.threads)]
 
     def choose_tasks(self):
-        """The heaviest of those that leave something to decide."""
+        """The heaviest of those that leave something to decide and do not take most of the time."""
         listing = self.folder / "tasks.json"
         if not listing.exists():
             tlm("space", "sample", self.model, *self.flags, "--tasks-to", self.folder / "tasks")
             tlm("tune", self.model, "--dry-run", *self.flags, "--json", listing)
         tasks = json.loads(listing.read_text())["tasks"]
-        tasks = [task for task in tasks if task["log10_size"] > 0]
+        tasks = [task for task in tasks if task["log10_size"] > 0 and task["flops"] <= MOST_FLOPS]
         return tasks[:self.arguments.heaviest]
 
     def write(self):
