@@ -49,7 +49,7 @@ def released(folder, out, fine):
     expect(code == 0 and "release model: OK" in text, "not released", text)
     card = (folder / "released/README.md").read_text()
     expect("| random schedules | training.tlms | 200 |" in card and "| 4 | 2,048 | 0.001 | 1 |" in card, "numbers", card)
-    expect("| measured schedules | training.tlms | " in card and "| 2 | 512 | 0.0002 | 1 |" in card, "second numbers", card)
+    expect("| measured schedules | training.tlms | " in card and "| 2 | 512 | 0.0003 | 1 |" in card, "second numbers", card)
     expect("twice as fast" in card, "no evaluation", card)
     files = sorted(p.name for p in (folder / "released").iterdir())
     expect(files == ["README.md", "config.json", "model.safetensors"], "other files", str(files))
