@@ -35,7 +35,7 @@ struct TimingOptions {
   double seconds = 0.015;
   int32_t leastSamples = 7, mostSamples = 500;
   /// Until this is over, bursts that were not quiet are followed by others.
-  double mostSeconds = 0.25;
+  double mostSeconds = 0.06;
   /// One run beyond it ends the timing; 0: none does.
   double cutOffMicroseconds = 0;
 };
