@@ -73,7 +73,6 @@ public:
   }
 
 private:
-  /// The largest legal choice that is not above the one of the rules.
   void narrow() {
     nearest.reset();
     if (differs || !cursor.point())
@@ -89,25 +88,20 @@ private:
     if (point.subject == "f")
       wish = std::max<int64_t>(
           1, wish * byRules.get(Decision::RegisterRow, "f", row) / row);
-    int64_t best = 0;
-    for (Token token : cursor.allowed()) {
-      int64_t value = cursor.valueOf(token);
-      bool isNearer = value <= wish
-                          ? value > best || best > wish
-                          : best == 0 || (best > wish && value < best);
-      if (isNearer) {
-        best = value;
-        nearest = token;
-      }
-    }
+    std::vector<int64_t> values;
+    for (Token token : cursor.allowed())
+      values.push_back(cursor.valueOf(token));
+    int64_t value = nearestBelow(values, wish);
+    nearest = cursor.allowed()[size_t(std::ranges::find(values, value) -
+                                      values.begin())];
   }
 
   AnswerCursor cursor;
   Schedule byRules;
-  std::optional<int32_t>
-      nearest; ///< the only token allowed, where there is one
-  int64_t row = 1;
-  bool differs = false;
+  int64_t row; ///< register_row of the answer
+  /// The only token allowed, where the rules have a say.
+  std::optional<int32_t> nearest;
+  bool differs = false; ///< the algorithm from that of the rules
 };
 
 /// The tasks that have something to decide, and what is known of them.

@@ -574,18 +574,20 @@ static Schedule wishes(const Task &task, const Target &target,
   return schedule;
 }
 
+int64_t tlm::nearestBelow(std::span<const int64_t> choices, int64_t wish) {
+  int64_t nearest = choices.front();
+  for (int64_t choice : choices)
+    if (choice <= wish && (choice > nearest || nearest > wish))
+      nearest = choice;
+  return nearest;
+}
+
 Schedule tlm::defaultSchedule(const Task &task, const Target &target,
                               const ScheduleOptions &options) {
   Space space(task, target, options);
   Schedule wanted = wishes(task, target, space);
-  // The largest choice that is not above the wish.
   return space.write([&](const DecisionPoint &point) {
-    int64_t wish =
-        wanted.get(point.decision, point.subject, point.choices.front());
-    int64_t nearest = point.choices.front();
-    for (int64_t choice : point.choices)
-      if (choice <= wish && (choice > nearest || nearest > wish))
-        nearest = choice;
-    return nearest;
+    return nearestBelow(point.choices, wanted.get(point.decision, point.subject,
+                                                  point.choices.front()));
   });
 }

@@ -17,7 +17,13 @@
 
 #include "space/Space.h"
 
+#include <span>
+
 namespace tlm {
+
+/// The largest of one or more choices that is not above the wish; the
+/// first where all are.
+int64_t nearestBelow(std::span<const int64_t> choices, int64_t wish);
 
 /// A leaf of Space(task, target, options).
 Schedule defaultSchedule(const Task &task, const Target &target,
