@@ -22,9 +22,29 @@ protocol = os.fdopen(os.dup(1), "w", buffering=1)
 os.dup2(2, 1)
 
 
+# Seconds for a candidate, to build and to run it; TVM's own 30 are not enough beside other work.
+TIMEOUT = 300
+
+
 def measured(work):
     path = work / "database_tuning_record.json"
     return sum(1 for line in path.open() if line.strip()) if path.exists() else 0
+
+
+def storing(builder, scheduler, tasks):
+    """The builder, before whose every batch the results of the one before go into the database: on its own the
+    scheduler keeps them back until it comes to the same task again, and a run that is stopped loses them."""
+    from tvm.ir.utils import derived_object
+    from tvm.s_tir.meta_schedule.builder import PyBuilder
+
+    @derived_object
+    class Storing(PyBuilder):
+        def build(self, build_inputs):
+            for task in range(tasks):
+                scheduler.touch_task(task)
+            return builder.build(build_inputs)
+
+    return Storing()
 
 
 def tune(arguments):
@@ -41,15 +61,24 @@ def tune(arguments):
     module = from_onnx(model, keep_params_in_input=False)
     work = arguments.work
     work.mkdir(parents=True, exist_ok=True)
-    tasks = meta_schedule.relax_integration.extract_tasks(
-        relax.get_pipeline("zero")(relax.transform.DecomposeOpsForInference()(module)), target)
-    # As TVM says to: it sends 64 at a time to one task, and tasks that it does not reach have no schedule at all.
-    # Failed candidates are not in the database: a run that was stopped measures some more.
-    left = max(0, arguments.trials - measured(work))
     with target:
+        # What the pipeline below does before it tunes: it has no way to say how long a candidate may take.
+        prepared = tvm.transform.Sequential([
+            relax.transform.DecomposeOpsForInference(), relax.transform.CanonicalizeBindings(),
+            relax.get_pipeline("zero"), relax.transform.AttachAttrLayoutFreeBuffers()])(module)
+        tasks = meta_schedule.relax_integration.extract_tasks(prepared, target)
+        left = arguments.trials - measured(work)
+        if left > 0:
+            scheduler = meta_schedule.TaskScheduler.create("gradient")
+            # Half of the candidates go to every task alike, so that none is without a schedule, the others to where
+            # they gain most.
+            meta_schedule.relax_integration.tune_relax(
+                prepared, {}, target, str(work), max_trials_global=left,
+                num_trials_per_iter=max(1, min(64, arguments.trials // (2 * len(tasks)))),
+                builder=storing(meta_schedule.builder.LocalBuilder(timeout_sec=TIMEOUT), scheduler, len(tasks)),
+                runner=meta_schedule.runner.LocalRunner(timeout_sec=TIMEOUT), task_scheduler=scheduler)
         module = relax.pipeline.static_shape_tuning_pipeline(
-            total_trials=left, target=target, work_dir=str(work), cpu_weight_prepack=True,
-            max_trials_per_task=max(1, arguments.trials // len(tasks)))(module)
+            total_trials=0, target=target, work_dir=str(work), cpu_weight_prepack=True)(module)
     executable = tvm.compile(module, target=target)
     machine = relax.VirtualMachine(executable, tvm.cpu())
     constants = [list(module["main"].params)[i] for i in range(len(model.graph.input), len(module["main"].params))]
