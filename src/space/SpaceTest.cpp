@@ -32,6 +32,24 @@ std::string errorOf(const Status &status) {
 /// The 3x3 convolution 56x56x64.
 Task squareConv() { return spaceTestTasks()[2]; }
 
+/// A 3x3 convolution of square images.
+Task conv3x3(int64_t size, int64_t channels, int64_t filters,
+             int64_t images = 1) {
+  std::string side = std::to_string(size), c = std::to_string(channels),
+              f = std::to_string(filters);
+  auto image = [&](const std::string &depth, int64_t stride) {
+    return "nhwc[" + std::to_string(images) + "," + depth + "," + side + "," +
+           side + "]c" + std::to_string(stride);
+  };
+  std::string window = "window 3 stride 1 dilation 1 pad 1 1\n";
+  return *parseTask("tlm-task 1\nkind conv\noperand input f32 " +
+                    image(c, (channels + 15) / 16 * 16) +
+                    " border(1,1,1,1)=0\noperand weight const f32 plain[" + f +
+                    "," + c + ",3,3]\noperand output f32 " +
+                    image(f, (filters + 15) / 16 * 16) + "\n" + window +
+                    window);
+}
+
 } // namespace
 
 TEST(Space, SamplesAreLeavesAndPassTheChecker) {
@@ -60,6 +78,24 @@ TEST(Space, DefaultScheduleIsALeaf) {
           << task.text() << schedule.text();
       EXPECT_EQ(checkSchedule(task, target, schedule), "");
     }
+}
+
+/// Where filters are large beside the image, F(2x2) streams fewer bytes.
+TEST(Space, DefaultTakesWinogradByCost) {
+  Target target = targetOf("znver5", 1);
+  auto pick = [&](const Task &task) {
+    Schedule schedule = defaultSchedule(task, target);
+    if (schedule.get(Decision::Algorithm, "", 0) == int64_t(Algorithm::Direct))
+      return std::string("direct");
+    return "f" + std::to_string(tileOutputs(WinogradTile(
+                     schedule.get(Decision::WinogradTile, "", 0))));
+  };
+  EXPECT_EQ(pick(conv3x3(56, 64, 64)), "f4");
+  EXPECT_EQ(pick(conv3x3(14, 256, 256)), "f4");
+  EXPECT_EQ(pick(conv3x3(7, 512, 512)), "f2");
+  EXPECT_EQ(pick(conv3x3(4, 512, 512, 8)), "f2");
+  EXPECT_EQ(pick(conv3x3(2, 512, 512)), "direct");
+  EXPECT_EQ(pick(conv3x3(112, 3, 16)), "direct");
 }
 
 /// The answers of `next`, one after the other, give what one walk writes.
