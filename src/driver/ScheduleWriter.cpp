@@ -214,6 +214,7 @@ ScheduleWriter::write(std::span<const Task *const> tasks, const Target &target,
     decode(inference, model, batch,
            {.method = DecodeMethod::Sample,
             .answers = options.samples - 1,
+            .temperature = options.temperature,
             .seed = options.seed});
   std::vector<std::optional<double>> shares(batch.drafts.size());
   if (options.samples > 1 || options.judgesAlways)

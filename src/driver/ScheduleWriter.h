@@ -31,6 +31,7 @@ struct WriterOptions {
   std::string folder = {}; ///< of the weights (model/GptParameters.h)
   int64_t samples = 1;     ///< answers a task, the likeliest one among them
   uint64_t seed = 0;       ///< of the drawn ones
+  float temperature = 1;   ///< of the drawn ones; above 0
   /// Whether weights that cannot be used are a warning, and default rules stay.
   bool isOptional = false;
   /// Whether the model judges a single answer, too, which ranks nothing.

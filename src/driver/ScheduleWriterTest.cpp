@@ -156,6 +156,19 @@ TEST_F(ScheduleWriterTest, ASeedGivesOtherSamples) {
   EXPECT_GT(different, 0u);
 }
 
+TEST_F(ScheduleWriterTest, ATemperatureSpreadsSamples) {
+  auto count = [&](float temperature) {
+    size_t answers = 0;
+    for (const WrittenSchedules &each : write(ScheduleWriter(
+             model(), {.samples = 16, .temperature = temperature})))
+      answers += each.answers.size();
+    return answers;
+  };
+  size_t cold = count(0.05F), usual = count(1), hot = count(4);
+  EXPECT_LT(cold, usual);
+  EXPECT_LT(usual, hot);
+}
+
 TEST_F(ScheduleWriterTest, OldWeightsDoNotAnswerWhatTheyDoNotKnow) {
   // They know every word before the choices, and a few of those.
   auto first = size_t(Vocabulary::get().at("algorithm=direct"));

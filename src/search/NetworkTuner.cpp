@@ -30,9 +30,12 @@ public:
 
 private:
   std::unique_ptr<TaskTuner> makeTuner(size_t job) {
-    return std::make_unique<TaskTuner>(
-        jobs[job].task, strategy, options,
-        TaskContext{known, &model, jobs[job].given, jobs[job].log});
+    return std::make_unique<TaskTuner>(jobs[job].task, strategy, options,
+                                       TaskContext{.known = known,
+                                                   .model = &model,
+                                                   .given = jobs[job].given,
+                                                   .written = jobs[job].written,
+                                                   .log = jobs[job].log});
   }
   /// Whether the task may go on.
   bool round(size_t job, TaskTuner &tuner, int64_t most) {

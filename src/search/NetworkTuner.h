@@ -26,6 +26,7 @@ struct TuneJob {
   double weight = 1;                ///< calls in the network
   std::vector<Schedule> given = {}; ///< TaskContext::given
   TrialLog *log = nullptr;
+  std::vector<Schedule> written = {}; ///< TaskContext::written
 };
 
 struct TuneBudget {

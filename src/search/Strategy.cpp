@@ -11,6 +11,7 @@ std::span<const StrategyInfo> tlm::strategies() {
       {"metaschedule",
        "mutated traces under a learned cost model, after MetaSchedule", 64,
        makeMetaSchedule},
+      {"model", "what the language model writes", 12, makeModel},
       {"near-default", "the default schedule, changed a little", 64,
        makeNearDefault},
       {"random", "every choice uniform among its siblings", 64, makeRandom},

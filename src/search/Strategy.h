@@ -43,6 +43,8 @@ struct SearchInput {
   std::span<const KnownSchedule> known = {};
   /// Shared by the tasks that are tuned together; null: one of its own.
   CostModel *model = nullptr;
+  /// Of this task, by the language model, all different, the best first.
+  std::span<const Schedule> written = {};
 };
 
 class Strategy {
@@ -70,6 +72,7 @@ const StrategyInfo *strategyNamed(std::string_view name);
 std::unique_ptr<Strategy> makeDefault(const SearchInput &input);
 std::unique_ptr<Strategy> makeEvolutionary(const SearchInput &input);
 std::unique_ptr<Strategy> makeMetaSchedule(const SearchInput &input);
+std::unique_ptr<Strategy> makeModel(const SearchInput &input);
 std::unique_ptr<Strategy> makeNearDefault(const SearchInput &input);
 std::unique_ptr<Strategy> makeRandom(const SearchInput &input);
 std::unique_ptr<Strategy> makeRoller(const SearchInput &input);

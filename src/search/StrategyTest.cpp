@@ -29,6 +29,15 @@ std::vector<KnownSchedule> knownOf(const std::vector<Task> &tasks,
   return known;
 }
 
+std::vector<Schedule> writtenFor(const Space &space, uint64_t seed) {
+  KnownLeaves known;
+  Random random(seed);
+  std::vector<Schedule> written;
+  while (written.size() < 20 && known.drawNew(space, random, written))
+    ;
+  return written;
+}
+
 /// The mean over tasks and seeds of log(time of `other` / time of `info`) after
 /// `trials`.
 double logGain(std::string_view info, std::string_view other, size_t trials,
@@ -64,9 +73,10 @@ TEST(Strategy, ProposalsAreLegalForEveryTask) {
   for (const Task &task : tasks) {
     Space space(task, target);
     Landscape landscape(space, 1);
+    std::vector<Schedule> written = writtenFor(space, 3);
     for (const StrategyInfo &info : strategies()) {
       std::unique_ptr<Strategy> strategy =
-          info.make({task, target, space, {}, 3, known});
+          info.make({task, target, space, {}, 3, known, nullptr, written});
       KnownLeaves seen;
       for (int round = 0; round < 3; ++round)
         for (const Schedule &schedule : strategy->propose(8)) {
@@ -90,8 +100,9 @@ TEST(Strategy, SameSeedSameProposals) {
   Landscape landscape(space, 5);
   for (const StrategyInfo &info : strategies()) {
     auto proposals = [&](uint64_t seed) {
-      std::unique_ptr<Strategy> strategy =
-          info.make({tasks[2], target, space, {}, seed, known});
+      std::vector<Schedule> written = writtenFor(space, seed);
+      std::unique_ptr<Strategy> strategy = info.make(
+          {tasks[2], target, space, {}, seed, known, nullptr, written});
       std::vector<Schedule> all;
       for (int round = 0; round < 3; ++round)
         for (Schedule &schedule : strategy->propose(12)) {
@@ -169,6 +180,27 @@ TEST(Evolutionary, LearnsFromTheTaskBefore) {
       sum += std::log(last(nullptr) / last(&model));
     }
   EXPECT_GT(sum / count, std::log(1.02)) << std::exp(sum / count);
+}
+
+TEST(Model, ProposesWhatIsWrittenThenNothing) {
+  std::vector<Task> tasks = spaceTestTasks();
+  Target target = testTarget();
+  Space space(tasks[2], target);
+  std::vector<Schedule> written = writtenFor(space, 4), proposed;
+  ASSERT_EQ(written.size(), 20u);
+  std::unique_ptr<Strategy> strategy = strategyNamed("model")->make(
+      {tasks[2], target, space, {}, 1, {}, nullptr, written});
+  for (size_t count : {7u, 7u, 6u}) {
+    std::vector<Schedule> some = strategy->propose(7);
+    EXPECT_EQ(some.size(), count);
+    proposed.insert(proposed.end(), some.begin(), some.end());
+  }
+  EXPECT_EQ(proposed, written);
+  EXPECT_TRUE(strategy->propose(1).empty());
+  EXPECT_TRUE(strategyNamed("model")
+                  ->make({tasks[2], target, space})
+                  ->propose(1)
+                  .empty());
 }
 
 TEST(Transfer, ProposesTheNearestTasksBestFirst) {

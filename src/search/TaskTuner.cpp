@@ -59,7 +59,8 @@ TaskTuner::TaskTuner(const Task &task, const StrategyInfo &info,
     : task(task), options(options),
       space(task, options.target, options.schedule),
       strategy(info.make({task, options.target, space, options.schedule,
-                          options.seed, context.known, context.model})),
+                          options.seed, context.known, context.model,
+                          context.written})),
       measurer(options.measure), context(std::move(context)) {
   found.defaultSchedule =
       defaultSchedule(task, options.target, options.schedule);
@@ -72,6 +73,9 @@ TaskTuner::TaskTuner(const Task &task, const StrategyInfo &info,
   add(found.fixedSchedule);
   for (const Schedule &schedule : this->context.given)
     add(schedule);
+  for (const Trial &trial : this->context.observed)
+    if (seen.insert(trial.schedule))
+      strategy->observe(trial.schedule, trial.measurement);
 }
 
 std::vector<TaskTuner::Built>

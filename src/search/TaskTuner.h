@@ -43,6 +43,11 @@ struct TaskContext {
   CostModel *model = nullptr;
   /// Schedules of the task that are measured first and stand in the final.
   std::vector<Schedule> given = {};
+  /// By the language model, for the strategy `model`.
+  std::span<const Schedule> written = {};
+  /// What others have proposed for the task, and what became of it: the
+  /// strategy is told, and none of it is a trial again.
+  std::span<const Trial> observed = {};
   /// Told of every trial as soon as it is measured; what it knows is not
   /// measured again, so a search that was stopped is taken up by the same call.
   TrialLog *log = nullptr;

@@ -86,6 +86,32 @@ TEST(TaskTuner, FindsNothingSlowerThanTheDefault) {
   EXPECT_EQ(found->microseconds.size(), size_t(options.finalRounds));
 }
 
+// What another search has tried is no trial again, and the strategy knows it.
+TEST(TaskTuner, TriesNothingThatWasObserved) {
+  Task task = someJobs()[0].task;
+  TuneOptions options = quickly();
+  Space space(task, options.target);
+  KnownLeaves known;
+  Random random(6);
+  std::vector<Schedule> written;
+  while (written.size() < 8 && known.drawNew(space, random, written))
+    ;
+  ASSERT_EQ(written.size(), 8u);
+  std::vector<Trial> observed;
+  for (size_t i = 0; i < 3; ++i)
+    observed.push_back({written[i], Measurement(), int64_t(i)});
+  TaskContext context;
+  context.written = written;
+  context.observed = observed;
+  TaskTuner tuner(task, *strategyNamed("model"), options, context);
+  while (tuner.round(100))
+    ;
+  const std::vector<Trial> &trials = tuner.result().trials;
+  ASSERT_EQ(trials.size(), 7u); // the default, the fixed and five of these
+  for (size_t i = 0; i < 5; ++i)
+    EXPECT_EQ(trials[i + 2].schedule, written[i + 3]);
+}
+
 // A space with few leaves ends the search before the budget does.
 TEST(TaskTuner, EndsWithTheSpace) {
   Task task = ConvCase{.c = 16, .f = 16, .h = 1, .w = 1}.task();
