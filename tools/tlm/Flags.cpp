@@ -114,8 +114,7 @@ void CompileFlags::addSources(CLI::App &app) {
       ->capture_default_str();
 }
 
-/// The released weights of this installation or of this working copy, or empty.
-static std::string installedModel() {
+std::string installedModel() {
   std::error_code failed;
   std::filesystem::path program =
       std::filesystem::read_symlink("/proc/self/exe", failed);

@@ -13,6 +13,10 @@
 
 namespace tlm {
 
+/// The released weights of the language model in this installation or working
+/// copy, or empty.
+std::string installedModel();
+
 /// How a model is compiled: --shape, --dim, --mcpu, --mattr, --threads,
 /// --schedules, --schedule-from, --approx, -O, --jobs.
 class CompileFlags {

@@ -1,6 +1,7 @@
 //===- TuneCommand.cpp - tlm tune -----------------------------------------===//
 
 #include "Interrupt.h"
+#include "ModelProposals.h"
 #include "NetworkTasks.h"
 #include "Progress.h"
 #include "Report.h"
@@ -24,6 +25,7 @@ namespace {
 struct Options {
   std::vector<std::string> paths, also;
   CompileFlags compile;
+  ProposalFlags proposals;
   std::string strategy = "evolutionary", output, records, timeBudget;
   int64_t trials = 0, totalTrials = 0, earlyStop = 0, heaviest = 0;
   int64_t finalists = 4, finalRounds = 5;
@@ -116,6 +118,27 @@ Status printTasks(const std::vector<NetworkTask> &tasks,
   return writeReport(report, global.jsonPath);
 }
 
+/// Lets the language model write for all jobs together.
+Status addProposals(std::vector<TuneJob> &jobs, const Options &options,
+                    const CompileOptions &compile, int64_t trials) {
+  // Beside the default schedule and the fixed one (TaskTuner.h).
+  TLM_TRY(std::optional<ModelProposals> proposals,
+          options.proposals.load({options.strategy},
+                                 std::max<int64_t>(1, trials - 2),
+                                 options.seed));
+  if (!proposals)
+    return success();
+  std::vector<const Task *> tasks;
+  for (const TuneJob &job : jobs)
+    tasks.push_back(&job.task);
+  std::vector<std::vector<Schedule>> written =
+      proposals->of(tasks, compile.target, compile.schedule,
+                    compile.jobs ? compile.jobs : usableCpus());
+  for (size_t i = 0; i < jobs.size(); ++i)
+    jobs[i].written = std::move(written[i]);
+  return success();
+}
+
 Result<std::vector<TuneJob>> jobsOf(const std::vector<NetworkTask> &tasks,
                                     const Options &options,
                                     const CompileOptions &compile) {
@@ -203,6 +226,7 @@ Status tune(const Options &options, const GlobalOptions &global) {
   TLM_TRY(std::vector<TuneJob> jobs, jobsOf(tasks, options, compile));
   if (options.dryRun)
     return printTasks(tasks, compile, global);
+  TLM_TRY_STATUS(addProposals(jobs, options, compile, budget.trialsPerTask));
 
   TuneOptions tuneOptions;
   tuneOptions.target = compile.target;
@@ -289,7 +313,8 @@ Action addTune(CLI::App &app, const GlobalOptions &global) {
       ->check(CLI::IsMember(names))
       ->capture_default_str();
   app.add_option("--trials", options->trials,
-                 "candidates a task (64; roller 12, transfer 16, default 2)")
+                 "candidates a task (64; model and roller 12, transfer 16, "
+                 "default 2)")
       ->check(CLI::Range(1, 1000000));
   app.add_option("--total-trials", options->totalTrials,
                  "candidates over all tasks, where they gain most")
@@ -326,6 +351,7 @@ Action addTune(CLI::App &app, const GlobalOptions &global) {
                  "that it knows: the same command takes up a run that was "
                  "stopped")
       ->type_name("STORE");
+  options->proposals.add(app);
   options->compile.add(app);
   return [options, &global] { return tune(*options, global); };
 }
