@@ -2,6 +2,7 @@
 
 #include "lang/Sentence.h"
 #include "space/KernelEstimate.h"
+#include "space/Variation.h"
 #include "train/EstimateRanks.h"
 #include "train/RecordSentences.h"
 #include "train/TaskCorpus.h"
@@ -10,6 +11,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 using namespace tlm;
 
@@ -28,6 +30,8 @@ struct Flags {
   std::vector<int64_t> threads;
   int64_t answers = 48, group = 0;
   uint64_t seed = 1;
+  double mostFlops = HUGE_VAL;
+  int64_t leastSchedules = 1;
   SentenceOptions options;
   CorpusOptions corpus;
 };
@@ -169,6 +173,36 @@ Status writeCorpus(const Flags &flags) {
   return success();
 }
 
+bool hasSchedules(const Space &space, int64_t count) {
+  KnownLeaves known;
+  Random random(1);
+  std::vector<Schedule> drawn;
+  while (int64_t(drawn.size()) < count && known.drawNew(space, random, drawn))
+    ;
+  return int64_t(drawn.size()) == count;
+}
+
+/// Those that may be trained on and are worth measuring, in their order.
+Status listTasks(const Flags &flags) {
+  TLM_TRY(auto targets, readTargets(flags));
+  TLM_TRY(auto tasks, readTaskLists(flags.tasks));
+  TLM_TRY(auto heldOut, readHeldOut(flags));
+  std::set<std::string> seen;
+  for (const Task &task : tasks) {
+    std::string key = task.key();
+    if (heldOut.find(task) || task.flops() > flags.mostFlops ||
+        !hasSchedules(Space(task, targets.front()), flags.leastSchedules) ||
+        !seen.insert(key).second)
+      continue;
+    nlohmann::json row = {{"key", key},
+                          {"kind", nameOf(task.kind)},
+                          {"flops", task.flops()},
+                          {"text", task.text()}};
+    std::printf("%s\n", row.dump().c_str());
+  }
+  return success();
+}
+
 /// What is in the file, whatever made it.
 Status check(const Flags &flags) {
   TLM_TRY(auto file, SentenceFile::open(flags.path));
@@ -244,6 +278,8 @@ int main(int argc, char **argv) {
   CLI::App *records = app.add_subcommand("records", "measured schedules");
   CLI::App *corpus = app.add_subcommand(
       "corpus", "tasks to train on: of graphs, and with other extents");
+  CLI::App *listed = app.add_subcommand(
+      "tasks", "those that may be trained on, a line of JSON each");
   CLI::App *checked = app.add_subcommand(
       "check", "fails when there is a held-out contraction in a file");
   CLI::App *ranked = app.add_subcommand(
@@ -267,15 +303,22 @@ int main(int argc, char **argv) {
         ->check(CLI::Range(0, 100))
         ->capture_default_str();
     command->add_option("--seed", flags.seed)->capture_default_str();
+  }
+  for (CLI::App *command : {random, records, listed})
     command->add_option("--held-out", flags.heldOut,
                         "keys of contractions that may not be trained on");
-  }
-  random->add_option("tasks", flags.tasks, "task texts, folders of them")
-      ->required();
+  for (CLI::App *command : {random, listed})
+    command->add_option("tasks", flags.tasks, "task texts, folders of them")
+        ->required();
   random->add_option("--answers", flags.answers, "of a task, at most")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  for (CLI::App *command : {random, corpus}) {
+  listed->add_option("--most-flops", flags.mostFlops, "of a task")
+      ->check(CLI::PositiveNumber);
+  listed->add_option("--least-schedules", flags.leastSchedules, "of a task")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  for (CLI::App *command : {random, corpus, listed}) {
     command
         ->add_option("--mcpu", flags.mcpu, "CPUs, of which each task draws one")
         ->capture_default_str();
@@ -317,6 +360,7 @@ int main(int argc, char **argv) {
   Status done = *random    ? writeRandom(flags)
                 : *records ? writeRecords(flags)
                 : *corpus  ? writeCorpus(flags)
+                : *listed  ? listTasks(flags)
                 : *checked ? check(flags)
                 : *ranked  ? estimate(flags)
                            : show(flags);

@@ -7,6 +7,7 @@ is no tlm-train, the stages before it.
 """
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -101,14 +102,21 @@ def main():
         if stage == "model":
             expect((out / "model/model.safetensors").exists(), "no weights")
 
-        # Two of its tasks measured, one of which judges; then from the records of that run alone.
-        code, text = finetune(out, folder / "fine", "--until", stage)
-        expect(code == 0 and text.rstrip().endswith("finetune: OK"), "it does not run", text)
+        # Tasks measured, of which some judge; then from the records of that run alone, and with others.
+        proposed = ["--sources", "model,random", "--model", out / "model"] if stage == "model" else ["--sources", "random"]
+        code, text = finetune(out, folder / "fine", "--until", stage, *proposed)
+        expect(code == 0 and "finetune: OK" in text, "it does not run", text)
         expect(text.count("check: OK") == 2 and "1 of them to judge" in text, "no check of the splits", text)
-        code, text = finetune(out, folder / "other", "--until", "sentences", "--records", folder / "fine/shards")
-        expect(code == 0, "not from shards", text)
+        expect(stage != "model" or re.search(r"measured +model [1-9]", text), "nothing by the model", text)
+        again = [folder / "other", "--until", "sentences", "--records", folder / "fine/shards", *proposed]
+        code, text = finetune(out, *again, "--tasks", 0)
+        expect(code == 0 and "0 tasks to measure" in text, "not from shards", text)
         for name in ("training.tlms", "validation.tlms"):
             expect((folder / "fine" / name).read_bytes() == (folder / "other" / name).read_bytes(), f"{name} differs")
+        code, text = finetune(out, folder / "more", "--until", "records", "--records", folder / "fine/shards", *proposed)
+        few, more = ({path.name for path in (folder / name).glob("*/*.task")} for name in ("fine", "more"))
+        new = {path.name for path in (folder / "more/measured").glob("*/*.task")}
+        expect(code == 0 and new and few and not few & new and more == few | new, "not beside the others", text)
         if stage == "model":
             released(folder, out, folder / "fine")
     print(f"pretrain: OK, up to {stage}")
