@@ -6,10 +6,22 @@
 //   ContractionPass   products, and the passes before the last one
 //   ContractionStage  the last pass, its bias and its epilogue
 //   ContractionFinish the epilogue of a ragged panel
+//   ContractionPairs  all of it for filters that leave half a vector free
 //
 // Filters are cut into panels of `row` vectors, group by group. Where a group
 // ends inside a panel, that last panel is computed into the worker's scratch,
 // and only the columns that exist go through the epilogue to the output.
+//
+// Pairs: lanes hold two neighbouring steps of the reduction for half as many
+// filters, so 24 filters are three whole vectors of a pair of steps where two
+// vectors a step would leave eight lanes of 32 idle. A pair of inputs is one
+// broadcast load of 64 bits, and neighbouring lanes are added at the end:
+//
+//   S[h, w, f, p] += A[h, w, 2 k + p] * W[k, f, p]
+//   O[h, w, f] = S[h, w, f, 0] + S[h, w, f, 1]
+//
+// One load serves two steps, which is why a panel of a single vector, whose
+// products would each need one, is computed so, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -83,6 +95,19 @@ private:
                               const std::string &attributes);
   static std::string store(const std::string &value, const ViewText &out);
   std::string finishColumns(const Panels &run) const;
+  /// `lanes` values of Extra `index` (0: a scalar) for the pixel i behind (y,
+  /// x), from column `column` of the panel on.
+  std::string loadExtra(LoopNest &nest, size_t index, LoopNest::Index start,
+                        const std::string &y, const std::string &x, int64_t i,
+                        int64_t column, int64_t width) const;
+  /// Vectors of pairs where pairedStage computes the panels, else 0.
+  int64_t pairsOf(const Panels &whole) const;
+  void pairedStage(const Panels &run);
+  std::vector<std::string> pairSums(LoopNest &nest, PointEmitter &emitter,
+                                    const std::string &input,
+                                    int64_t pixels) const;
+  std::string broadcastPair(LoopNest &nest, const LoopNest::Array &array,
+                            const std::string &at) const;
   /// Affine expression of d0 = %chunk: the steps of what a chunk starts at.
   std::string chunkOffset(const Panels &run, int64_t image, int64_t rowStep,
                           int64_t group, int64_t panel) const;
@@ -106,6 +131,8 @@ private:
   int64_t row = 2;         // vectors of a panel
   int64_t groupPanels = 1; // of a group, the ragged one included
   int64_t tileW = 7;
+  /// Vectors of pairs of a panel, or 0 (ContractionPairs).
+  int64_t pairVectors = 0;
   int64_t chunkRows = 1, rowChunks = 1; // of h, or of w when there is one row
   int64_t depthTile = 1, passes = 1;    // of the first reduction
   // Where the contraction reads.

@@ -6,6 +6,33 @@
 
 using namespace tlm;
 
+std::string ContractionBuilder::loadExtra(LoopNest &nest, size_t index,
+                                          LoopNest::Index start,
+                                          const std::string &y,
+                                          const std::string &x, int64_t i,
+                                          int64_t column, int64_t width) const {
+  const Operand &operand = task.operands[index];
+  LoopNest::Array array{argumentName(int(index)), floatsOf(index)};
+  Access access = accessOf(operand);
+  bool spans = access == Access::PerFilter;
+  int64_t base = 0;
+  if (access == Access::Activation) {
+    std::vector<int64_t> s = shape.activationStrides(operand.type);
+    start.insert(start.end(), {{y, s[1]}, {x, s[2]}});
+    base = i * s[2];
+    spans = shape.spansFilters(operand.type);
+  }
+  if (spans)
+    return nest.load(array, nest.index(base + column, start), width);
+  std::string value = nest.load(array, nest.index(base, start));
+  if (!width)
+    return value;
+  std::string wide = nest.fresh();
+  nest.raw(cat("    ", wide, " = vector.broadcast ", value, " : f32 to vector<",
+               width, "xf32>\n"));
+  return wide;
+}
+
 // The columns of a ragged panel that exist: from the worker's scratch, through
 // the epilogue, to the output.
 std::string ContractionBuilder::finishColumns(const Panels &run) const {
@@ -14,14 +41,6 @@ std::string ContractionBuilder::finishColumns(const Panels &run) const {
   int64_t w = byHeight() ? shape.width : chunkRows;
   LoopNest nest("n");
   std::map<int64_t, PointEmitter> emitters;
-  auto broadcast = [&](const std::string &x, int64_t part) {
-    if (part == 1)
-      return x;
-    std::string wide = nest.fresh();
-    nest.raw(cat("    ", wide, " = vector.broadcast ", x, " : f32 to vector<",
-                 part, "xf32>\n"));
-    return wide;
-  };
   LoopNest::Array worker{"%worker", payload.workerFloats};
   size_t output = task.operands.size() - 1;
   LoopNest::Array out{argumentName(int(output)), floatsOf(output)};
@@ -46,22 +65,9 @@ std::string ContractionBuilder::finishColumns(const Panels &run) const {
         worker, nest.index(c, {{y, w * panelLanes()}, {x, panelLanes()}}),
         width);
     std::vector<std::string> extras(task.operands.size());
-    for (size_t i = 0; i < output; ++i) {
-      const Operand &operand = task.operands[i];
-      if (operand.role != Role::Extra)
-        continue;
-      LoopNest::Array array{argumentName(int(i)), floatsOf(i)};
-      Access access = accessOf(operand);
-      LoopNest::Index at = {{starts[i], 1}};
-      bool spans = access == Access::PerFilter;
-      if (access == Access::Activation) {
-        std::vector<int64_t> s = shape.activationStrides(operand.type);
-        at.insert(at.end(), {{y, s[1]}, {x, s[2]}});
-        spans = shape.spansFilters(operand.type);
-      }
-      extras[i] = spans ? nest.load(array, nest.index(c, at), width)
-                        : broadcast(nest.load(array, nest.index(0, at)), part);
-    }
+    for (size_t i = 0; i < output; ++i)
+      if (task.operands[i].role == Role::Extra)
+        extras[i] = loadExtra(nest, i, {{starts[i], 1}}, y, x, 0, c, width);
     std::string result = emitter.emitEpilogue(task, sum, extras);
     nest.raw(emitter.body());
     emitter.clearBody();

@@ -14,29 +14,32 @@ void ContractionBuilder::scaleStage(Prologue prologue) {
   std::string vector = cat("vector<", lanes, "xf32>");
   if (prologue == Prologue::ScaleWeights) {
     // One chunk a panel.
-    int64_t depth = shape.reductions[0].extent;
+    int64_t vectors = pairVectors ? pairVectors : row;
+    int64_t steps = shape.reductions[0].extent / (pairVectors ? 2 : 1);
     stage.chunks = groupPanels;
-    stage.body = cat(
-        "  %c0 = arith.constant 0 : index\n  %c1 = arith.constant 1 : index\n"
-        "  %depth = arith.constant ",
-        depth,
-        " : index\n"
-        "  scf.for %k = %c0 to %depth step %c1 {\n"
-        "    %s = memref.load ",
-        scale, "[%k] : memref<", scaleFloats,
-        "xf32>\n"
-        "    %v = vector.broadcast %s : f32 to ",
-        vector, "\n");
-    for (int64_t j = 0; j < row; ++j)
-      stage.body +=
-          cat("    %i", j, " = affine.apply affine_map<(d0, d1) -> (d0 * ",
-              depth * row * lanes, " + d1 * ", row * lanes, " + ", j * lanes,
-              ")>(%chunk, %k)\n    %w", j, " = vector.load ", weightArgument,
-              "[%i", j, "] : memref<", weightFloats, "xf32>, ", vector,
-              "\n    %p", j, " = arith.mulf %w", j, ", %v : ", vector,
-              "\n    vector.store %p", j, ", %scratch[%i", j, "] : memref<",
-              payload.scratchFloats, "xf32>, ", vector, "\n");
-    stage.body += "  }\n";
+    LoopNest nest;
+    LoopNest::Array weights{weightArgument, weightFloats};
+    LoopNest::Array scales{scale, scaleFloats};
+    std::string k = nest.open("k", steps), wide;
+    if (pairVectors) {
+      wide = broadcastPair(nest, scales, nest.index(0, {{k, 2}}));
+    } else {
+      std::string one = nest.load(scales, k);
+      wide = nest.fresh();
+      nest.raw(cat("    ", wide, " = vector.broadcast ", one, " : f32 to ",
+                   vector, "\n"));
+    }
+    for (int64_t j = 0; j < vectors; ++j) {
+      std::string at =
+          nest.index(j * lanes, {{"%chunk", steps * vectors * lanes},
+                                 {k, vectors * lanes}});
+      std::string weight = nest.load(weights, at, lanes), scaled = nest.fresh();
+      nest.raw(cat("    ", scaled, " = arith.mulf ", weight, ", ", wide, " : ",
+                   vector, "\n"));
+      nest.store(scaled, {"%scratch", payload.scratchFloats}, at, lanes);
+    }
+    nest.close();
+    stage.body = nest.text();
     weightArgument = "%scratch";
     weightFloats = payload.scratchFloats;
   } else {

@@ -251,6 +251,49 @@ TEST(Contraction, RunTimeWeights) {
       }
 }
 
+TEST(Contraction, PairsOfStepsWhereHalfAVectorIsFree) {
+  auto isPaired = [](const Task &task, const Schedule &schedule,
+                     const Target &target) {
+    Result<Kernel> kernel = lowerTask(task, schedule, target, "k");
+    size_t weight = size_t(task.indexOf(Role::Weight));
+    const std::vector<PackDim> &dims = kernel->packings[weight]->dims;
+    return dims.back().axis == 1 && dims.back().extent == 2;
+  };
+  auto expectPairs = [&](ConvCase conv, bool paired, const Target &target) {
+    Task task = conv.task();
+    Schedule schedule = defaultSchedule(task, target, {.approximate = false});
+    EXPECT_EQ(isPaired(task, schedule, target), paired) << task.text();
+    expectRight(task, schedule, target);
+  };
+  Target wide = target(), narrow = *targetFor("x86-64-v3");
+  int64_t half = wide.vectorFloats() / 2;
+  for (int64_t f :
+       {half - 3, half, 2 * half, 3 * half - 1, 3 * half, 5 * half}) {
+    ConvCase conv{.c = 30, .f = f, .h = 9, .w = 11};
+    expectPairs(conv, true, wide);
+    expectPairs(ConvCase(conv).relu6().residual(), true, wide);
+    expectPairs(ConvCase(conv).scaled(), true, wide);
+    conv = {.n = 3, .c = 48, .f = f, .h = 7, .w = 7, .outBorder = 1};
+    expectPairs(conv, true, wide);
+    expectPairs(ConvCase(conv).scaled().relu(), true, wide);
+    conv = {.c = 6, .f = f, .h = 13, .w = 10, .k = 3, .stride = 2, .pad = 1};
+    expectPairs(ConvCase(conv).residual(), true, wide);
+    conv.h = conv.w = 2; // one pixel
+    expectPairs(conv, false, wide);
+  }
+  // Whole vectors, an odd depth, an epilogue that is a loop.
+  ConvCase conv{.c = 30, .f = 4 * half, .h = 9, .w = 11};
+  expectPairs(conv, false, wide);
+  conv.f = 3 * half;
+  expectPairs(ConvCase(conv).swish(), false, wide);
+  conv.c = 31;
+  expectPairs(conv, false, wide);
+  conv.c = 30;
+  conv.f = 12; // of 8 lanes, where vectors have 8
+  if (missingFeature(narrow).empty())
+    expectPairs(ConvCase(conv).residual(), true, narrow);
+}
+
 TEST(Contraction, PassesOverPiecesOfTheDepth) {
   auto expectPasses = [](const Task &task, std::initializer_list<int64_t> tiles,
                          int64_t registerTile = 5) {

@@ -45,8 +45,16 @@ void ContractionBuilder::packConstants() {
     for (const ReductionDim &dim : shape.reductions)
       for (const PackDim &part : dim.weightParts)
         packing.dims.push_back(part);
-    packing.dims.push_back({axis, row, lanes});
-    packing.dims.push_back({axis, lanes, 1});
+    if (pairVectors) {
+      PackDim &inner = packing.dims.back(), pair = inner;
+      inner = {inner.axis, inner.extent / 2, 2 * inner.scale};
+      packing.dims.push_back({axis, pairVectors, lanes / 2});
+      packing.dims.push_back({axis, lanes / 2, 1});
+      packing.dims.push_back({pair.axis, 2, pair.scale});
+    } else {
+      packing.dims.push_back({axis, row, lanes});
+      packing.dims.push_back({axis, lanes, 1});
+    }
     payload.packings[size_t(shape.weight)] = packing;
   }
   for (size_t i = 0; i < task.operands.size(); ++i) {
@@ -201,6 +209,7 @@ Result<Payload> ContractionBuilder::build() {
   if (scaled && shape.groups > 1)
     return makeError("contraction: a scaled input of a grouped convolution");
   payload.maxParallelism = schedule.get(Decision::MaxParallelism, "", 1);
+  pairVectors = pairsOf(whole);
   packConstants();
 
   int inputIndex = task.indexOf(Role::Input);
@@ -229,7 +238,9 @@ Result<Payload> ContractionBuilder::build() {
       packRightOperand(/*whole=*/true);
     packRightOperand(/*whole=*/false);
   }
-  if (whole.count)
+  if (pairVectors)
+    pairedStage(whole);
+  else if (whole.count)
     contractionStage(whole);
   if (ragged.count)
     contractionStage(ragged);

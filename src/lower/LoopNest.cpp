@@ -45,6 +45,37 @@ std::string LoopNest::openBetween(const std::string &name,
 
 void LoopNest::close() { body += "  }\n"; }
 
+std::string LoopNest::openCarrying(const std::string &name, int64_t extent,
+                                   std::vector<std::string> &values,
+                                   const std::string &type) {
+  std::string variable = fresh(name.c_str());
+  std::vector<std::string> starts;
+  for (std::string &value : values) {
+    std::string own = fresh("c");
+    starts.push_back(cat(own, " = ", value));
+    value = own;
+  }
+  std::string low = indexConstant(0), high = indexConstant(extent),
+              by = indexConstant(1);
+  carried.push_back(fresh("r"));
+  body +=
+      cat("  ", carried.back(), ":", values.size(), " = scf.for ", variable,
+          " = ", low, " to ", high, " step ", by, " iter_args(",
+          join(starts, ", "), ") -> (",
+          join(std::vector<std::string>(values.size(), type), ", "), ") {\n");
+  return variable;
+}
+
+void LoopNest::closeCarrying(std::vector<std::string> &values,
+                             const std::string &type) {
+  body +=
+      cat("    scf.yield ", join(values, ", "), " : ",
+          join(std::vector<std::string>(values.size(), type), ", "), "\n  }\n");
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = cat(carried.back(), "#", i);
+  carried.pop_back();
+}
+
 std::string LoopNest::index(int64_t base, const Index &terms) {
   std::string expression = cat(base);
   std::vector<std::string> operands;

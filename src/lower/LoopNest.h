@@ -41,6 +41,13 @@ public:
   std::string openBetween(const std::string &name, const std::string &from,
                           const std::string &to);
   void close();
+  /// Opens `for name in [0, extent)` that hands `values`, all of one MLIR type,
+  /// from step to step: they are the step's own afterwards. closeCarrying ends
+  /// it with the values of a step; they are the loop's results afterwards.
+  std::string openCarrying(const std::string &name, int64_t extent,
+                           std::vector<std::string> &values,
+                           const std::string &type);
+  void closeCarrying(std::vector<std::string> &values, const std::string &type);
 
   /// An index value: base + sum of the terms.
   std::string index(int64_t base, const Index &terms);
@@ -76,6 +83,7 @@ private:
   std::string indexConstant(int64_t value);
 
   std::string prefix, header, body;
+  std::vector<std::string> carried; ///< results of the open loops
   std::vector<std::pair<int64_t, std::string>> indexConstants;
   int counter = 0;
 };

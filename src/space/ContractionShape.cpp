@@ -34,6 +34,15 @@ int64_t ContractionShape::panelRoom(const Task &task) const {
   return outputFilters;
 }
 
+int64_t ContractionShape::pairVectors(const Task &task, int64_t lanes) const {
+  const ReductionDim &inner = reductions.back();
+  bool together = task.operands[size_t(weight)].isConstant && groups == 1 &&
+                  joinedGroups == 1 && !weightPerImage &&
+                  inner.inputStride == 1 &&
+                  inner.weightParts.back().extent % 2 == 0;
+  return together ? (2 * filters + lanes - 1) / lanes : 0;
+}
+
 int ContractionShape::channelAxis(const Operand &operand) const {
   const std::vector<int64_t> &dims = operand.type.dims;
   int axis = -1;

@@ -60,6 +60,10 @@ struct ContractionShape {
   int64_t groupVectors(const Task &task, int64_t lanes) const {
     return (panelRoom(task) + lanes - 1) / lanes;
   }
+  /// Vectors that the filters of two steps of the reduction take together, or 0
+  /// where neighbouring steps are no neighbours in memory (lower/
+  /// ContractionBuilder.h).
+  int64_t pairVectors(const Task &task, int64_t lanes) const;
   int64_t pixels() const { return images * height * width; }
 
   /// Axis of the channel when `operand` holds one value a channel, else -1.

@@ -103,6 +103,7 @@ static RegisterTile pickRegisterTile(const Task &task,
                              shape.reductions.back().extent > 64
                          ? 8
                          : 16;
+  int64_t pairs = shape.pairVectors(task, target.vectorFloats());
   RegisterTile best;
   double bestTime = INFINITY;
   for (int64_t row : {2, 3, 4, 1, 5, 6, 7}) {
@@ -117,6 +118,9 @@ static RegisterTile pickRegisterTile(const Task &task,
                   double(target.l1dBytes) * 0.6;
       double cycles = stepCycles(
           width, w, row, inL1 ? 0.0 : double(target.vectorBits) / 8.0 / 32.0);
+      // Pairs of steps leave no lanes idle.
+      if (row == vectors && pairs && w * row >= 2 * pairs)
+        cycles *= std::min(1.0, double(pairs) / double(2 * row));
       double time = cycles * unevenness(shape, vectors, row, w, workers);
       if (time < bestTime * 0.995) {
         bestTime = time;
