@@ -25,7 +25,7 @@ BELOW = {
     "records": ["lang"],
     "measure": ["lower", "records", "runtime"],
     "search": ["measure", "model"],
-    "train": ["records", "model"],
+    "train": ["search"],
     "runtime": [],
     "driver": ["import", "partition", "space", "lower", "search", "runtime"],
 }

@@ -15,10 +15,10 @@
 #ifndef TLM_SEARCH_COSTMODEL_H
 #define TLM_SEARCH_COSTMODEL_H
 
+#include "search/BoostedTrees.h"
 #include "search/Features.h"
 
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,11 +26,6 @@ namespace tlm {
 
 class CostModel {
 public:
-  CostModel();
-  ~CostModel();
-  CostModel(CostModel &&) noexcept;
-  CostModel &operator=(CostModel &&) noexcept;
-
   /// `microseconds` of a schedule of that task; 0 where it failed, which counts
   /// as no throughput.
   void add(const std::string &taskKey, FeatureVector features,
@@ -52,11 +47,10 @@ private:
     FeatureVector features;
     double microseconds = 0;
   };
-  struct Trees;
   std::vector<Row> rows;
   std::map<std::string, size_t> counts;
   std::map<std::string, double> fastest;
-  std::unique_ptr<Trees> trees;
+  BoostedTrees trees;
   size_t trainedRows = 0;
 };
 

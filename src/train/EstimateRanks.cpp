@@ -1,8 +1,8 @@
 #include "train/EstimateRanks.h"
 
-#include "records/Ranking.h"
 #include "space/KernelEstimate.h"
-#include "space/Space.h"
+#include "train/ContractionKey.h"
+#include "train/LearnedEstimate.h"
 #include "train/RecordSentences.h"
 
 #include <algorithm>
@@ -73,44 +73,74 @@ RankSums tlm::rankSums(const std::vector<double> &measured,
   return sums;
 }
 
-static RankSums ranksOnTarget(const Task &task, const Target &target,
-                              const std::vector<Record> &records) {
-  std::vector<Record> current;
-  for (const Record &record : records)
-    if (record.maker.compiler == compilerVersion())
-      current.push_back(record);
-  Space space(task, target);
-  std::vector<double> measured, estimated;
-  for (const RankedCandidate &candidate : rankCandidates(current)) {
-    Result<Schedule> schedule = parseSchedule(candidate.schedule);
-    if (!schedule || !space.check(*schedule))
+static RankSums ranksOf(const MeasuredTask &measured,
+                        const TimeEstimate &estimate) {
+  std::vector<double> times, estimates;
+  for (const MeasuredCandidate &candidate : measured.candidates) {
+    if (candidate.cutOff || !measured.space.check(candidate.schedule))
       continue;
-    measured.push_back(candidate.microseconds);
-    estimated.push_back(estimateKernel(task, target, *schedule).microseconds);
+    times.push_back(candidate.microseconds);
+    estimates.push_back(estimate(measured.task, candidate.schedule));
   }
-  if (int64_t(measured.size()) < kCandidatesForQuality)
+  if (int64_t(times.size()) < kCandidatesForQuality)
     return {};
-  return rankSums(measured, estimated);
+  return rankSums(times, estimates);
 }
 
-Result<std::map<TaskKind, RankSums>> tlm::estimateRanks(const Store &store) {
-  std::map<TaskKind, RankSums> ranks;
-  TLM_TRY(auto taskTexts, store.taskTexts());
-  TLM_TRY(auto targetTexts, store.targetTexts());
-  for (const auto &[key, text] : taskTexts) {
-    Result<Task> task = storedTask(key, text);
-    if (!task)
-      continue;
-    TLM_TRY(auto targetKeys, store.targetsOf(key));
-    for (const std::string &targetKey : targetKeys) {
-      Result<Target> target = targetOfText(targetTexts.at(targetKey));
-      if (!target)
-        continue;
-      TLM_TRY(auto records, store.find(key, targetKey));
-      RankSums sums = ranksOnTarget(*task, *target, records);
-      if (sums.tasks)
-        ranks[task->kind] += sums;
-    }
+TimeEstimate tlm::arithmeticEstimate(const Task &, const Target &target) {
+  return [target](const Task &task, const Schedule &schedule) {
+    return estimateKernel(task, target, schedule).microseconds;
+  };
+}
+
+Result<RanksByKind>
+tlm::estimateRanks(const Store &store, const EstimateOfTask &estimateOf,
+                   const std::function<bool(const Task &)> &wanted) {
+  RanksByKind ranks;
+  auto visit = [&](const MeasuredTask &measured) {
+    RankSums sums =
+        ranksOf(measured, estimateOf(measured.task, measured.target));
+    if (sums.tasks)
+      ranks[measured.task.kind] += sums;
+  };
+  TLM_TRY_STATUS(forEachMeasuredTask(store, wanted, visit));
+  return ranks;
+}
+
+/// Tasks of one key are in one fold.
+static std::string foldKey(const Task &task) {
+  std::vector<std::string> keys = contractionKeys(task);
+  return keys.empty() ? task.key() : keys.front();
+}
+
+Result<RanksByKind>
+tlm::learnedRanks(const Store &store, int64_t folds,
+                  const std::function<bool(const Task &)> &wanted) {
+  std::map<std::string, int64_t> foldOf;
+  TLM_TRY_STATUS(
+      forEachMeasuredTask(store, wanted, [&](const MeasuredTask &measured) {
+        foldOf[foldKey(measured.task)] = 0;
+      }));
+  int64_t next = 0;
+  for (auto &[key, fold] : foldOf)
+    fold = next++ % folds;
+  RanksByKind ranks;
+  for (int64_t fold = 0; fold < folds; ++fold) {
+    auto isIn = [&](const Task &task) {
+      return foldOf.at(foldKey(task)) == fold;
+    };
+    TLM_TRY(auto estimate, LearnedEstimate::fit(store, [&](const Task &task) {
+              return wanted(task) && !isIn(task);
+            }));
+    TLM_TRY(auto part,
+            estimateRanks(
+                store,
+                [&](const Task &task, const Target &target) {
+                  return estimate.of(task, target);
+                },
+                [&](const Task &task) { return wanted(task) && isIn(task); }));
+    for (const auto &[kind, sums] : part)
+      ranks[kind] += sums;
   }
   return ranks;
 }

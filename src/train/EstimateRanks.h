@@ -1,16 +1,16 @@
 //===- EstimateRanks.h - does the estimate order as the clock does? -------===//
 //
-// The arithmetic of KernelEstimate.h labels the sentences of pretraining; what
-// it is worth follows from measured records: per task and target, how it orders
-// the candidates.
+// An estimate, by arithmetic or learnt, labels sentences that nobody measured;
+// what it is worth follows from measured records: per task and target, how it
+// orders the candidates.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TLM_TRAIN_ESTIMATERANKS_H
 #define TLM_TRAIN_ESTIMATERANKS_H
 
-#include "records/Store.h"
-#include "task/Task.h"
+#include "train/MeasuredTasks.h"
+#include "train/ScheduleSentences.h"
 
 #include <map>
 
@@ -37,9 +37,25 @@ double spearman(const std::vector<double> &a, const std::vector<double> &b);
 RankSums rankSums(const std::vector<double> &measured,
                   const std::vector<double> &estimated);
 
-/// By kind; of tasks with at least kCandidatesForQuality timed candidates of
-/// this version of the compiler that are leaves of today's spaces.
-Result<std::map<TaskKind, RankSums>> estimateRanks(const Store &store);
+/// What estimates the times of one task's schedules.
+using EstimateOfTask =
+    std::function<TimeEstimate(const Task &, const Target &)>;
+/// KernelEstimate.h.
+TimeEstimate arithmeticEstimate(const Task &task, const Target &target);
+
+/// By kind; of the `wanted` tasks with at least kCandidatesForQuality timed
+/// candidates of this version of the compiler that are leaves of today's
+/// spaces.
+using RanksByKind = std::map<TaskKind, RankSums>;
+Result<RanksByKind>
+estimateRanks(const Store &store, const EstimateOfTask &estimateOf,
+              const std::function<bool(const Task &)> &wanted);
+
+/// Of LearnedEstimate.h: the contractions are dealt into `folds` parts, and the
+/// tasks of each are ordered by what was learnt from the others.
+Result<RanksByKind>
+learnedRanks(const Store &store, int64_t folds,
+             const std::function<bool(const Task &)> &wanted);
 
 } // namespace tlm
 

@@ -1,8 +1,9 @@
 #include "train/EstimateRanks.h"
 #include "records/TargetKey.h"
+#include "space/DefaultSchedule.h"
 #include "space/KernelEstimate.h"
 #include "space/SpaceTestTasks.h"
-#include "train/RecordSentences.h"
+#include "train/LearnedEstimate.h"
 #include "train/TrainTestData.h"
 
 #include <cmath>
@@ -32,12 +33,14 @@ TEST(EstimateRanks, PairsThatDiffer) {
   EXPECT_DOUBLE_EQ(rankSums({10, 20}, {3, 1}).logLoss, std::log(2.0));
 }
 
-TEST(EstimateRanks, OfAStore) {
-  Target target = *targetFor("x86-64-v3");
-  TrainFolder folder;
-  Result<Store> store =
-      Store::open(folder.file("store"), Store::Access::Create);
-  ASSERT_TRUE(store.ok());
+namespace {
+
+const auto kAll = [](const Task &) { return true; };
+
+/// Candidates of two tasks of one kind, whose times `timeOf` makes up from
+/// their number and estimate.
+void fill(Store &store, const Target &target, int64_t count,
+          const std::function<double(size_t, double)> &timeOf) {
   RecordSet set;
   set.targets[targetKey(target)] = targetText(target);
   std::vector<Task> tasks = spaceTestTasks();
@@ -45,27 +48,38 @@ TEST(EstimateRanks, OfAStore) {
     const Task &task = tasks[t];
     set.tasks[task.key()] = task.text();
     Random random(8);
-    for (const LabelledSchedule &labelled :
-         randomSchedules(task, target, Space(task, target), 20, {}, random)) {
+    for (const LabelledSchedule &labelled : randomSchedules(
+             task, target, Space(task, target), count, {}, random)) {
       Record record;
       record.task = task.key();
       record.target = targetKey(target);
       record.schedule = labelled.schedule.text();
       record.maker = {0, std::string(compilerVersion()), "test"};
-      double time =
-          estimateKernel(task, target, labelled.schedule).microseconds;
-      record.measurement.outcome = Outcome::Ok;
-      record.measurement.minMicroseconds = t == 0 ? time : 1000 / time;
-      record.measurement.medianMicroseconds =
-          record.measurement.minMicroseconds;
-      record.measurement.samples = 10;
+      Measurement &measurement = record.measurement;
+      measurement.minMicroseconds = timeOf(
+          t, estimateKernel(task, target, labelled.schedule).microseconds);
+      measurement.medianMicroseconds = measurement.minMicroseconds;
+      measurement.samples = 10;
       record.provenance = {"random", 1, 1, 1000};
       ASSERT_EQ(record.verify(), "");
       set.records.push_back(record);
     }
   }
-  ASSERT_TRUE(store->add(set).ok());
-  Result<std::map<TaskKind, RankSums>> ranks = estimateRanks(*store);
+  ASSERT_TRUE(store.add(set).ok());
+}
+
+} // namespace
+
+TEST(EstimateRanks, OfAStore) {
+  Target target = *targetFor("x86-64-v3");
+  TrainFolder folder;
+  Result<Store> store =
+      Store::open(folder.file("store"), Store::Access::Create);
+  ASSERT_TRUE(store.ok());
+  fill(*store, target, 20, [](size_t task, double estimate) {
+    return task == 0 ? estimate : 1000 / estimate;
+  });
+  Result<RanksByKind> ranks = estimateRanks(*store, arithmeticEstimate, kAll);
   ASSERT_TRUE(ranks.ok());
   ASSERT_EQ(ranks->size(), 1u);
   const RankSums &sums = ranks->at(TaskKind::Conv);
@@ -75,4 +89,48 @@ TEST(EstimateRanks, OfAStore) {
   EXPECT_NEAR(sums.spearman, 0, 1e-9);
   EXPECT_GT(sums.rightPairs, 0);
   EXPECT_LT(sums.rightPairs, sums.pairs);
+}
+
+TEST(EstimateRanks, LearntWhereArithmeticIsWrong) {
+  Target target = *targetFor("x86-64-v3");
+  TrainFolder folder;
+  Result<Store> store =
+      Store::open(folder.file("store"), Store::Access::Create);
+  ASSERT_TRUE(store.ok());
+  fill(*store, target, 150,
+       [](size_t, double estimate) { return 1000 / estimate; });
+  Result<RanksByKind> arithmetic =
+      estimateRanks(*store, arithmeticEstimate, kAll);
+  Result<RanksByKind> learned = learnedRanks(*store, 2, kAll);
+  ASSERT_TRUE(arithmetic.ok());
+  ASSERT_TRUE(learned.ok()) << learned.error().message;
+  const RankSums &sums = learned->at(TaskKind::Conv);
+  EXPECT_EQ(sums.tasks, 2);
+  EXPECT_NEAR(arithmetic->at(TaskKind::Conv).spearman / 2, -1, 1e-9);
+  EXPECT_GT(sums.spearman / 2, 0.5);
+}
+
+TEST(LearnedEstimate, SaysRatiosToTheDefaultAndWhatIsMissing) {
+  Target target = *targetFor("x86-64-v3");
+  TrainFolder folder;
+  Result<Store> store =
+      Store::open(folder.file("store"), Store::Access::Create);
+  ASSERT_TRUE(store.ok());
+  Result<LearnedEstimate> none = LearnedEstimate::fit(*store, kAll);
+  ASSERT_FALSE(none.ok());
+  EXPECT_NE(none.error().message.find("no task has its default schedule"),
+            std::string::npos);
+  fill(*store, target, 20, [](size_t, double estimate) { return estimate; });
+  Result<LearnedEstimate> estimate = LearnedEstimate::fit(*store, kAll);
+  ASSERT_TRUE(estimate.ok());
+  EXPECT_EQ(estimate->tasks(), 2);
+  EXPECT_EQ(estimate->candidates(), 40);
+  Task task = spaceTestTasks()[0];
+  TimeEstimate time = estimate->of(task, target);
+  double ofDefault = time(task, defaultSchedule(task, target));
+  EXPECT_NEAR(ofDefault, 1, 0.3);
+  Result<LearnedEstimate> again = LearnedEstimate::fit(*store, kAll);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->of(task, target)(task, defaultSchedule(task, target)),
+            ofDefault);
 }

@@ -3,7 +3,7 @@
 #ifndef TLM_TRAIN_RECORDSENTENCES_H
 #define TLM_TRAIN_RECORDSENTENCES_H
 
-#include "records/Store.h"
+#include "train/MeasuredTasks.h"
 #include "train/ScheduleSentences.h"
 
 #include <functional>
@@ -21,17 +21,13 @@ struct RecordSentences {
   int64_t withoutQuality = 0; ///< pairs with too few candidates
 };
 
-/// Buckets are best time / own time among the candidates of a task on a target
-/// (Ranking.h), candidates that were cut off included. Only records of this
-/// version of the compiler. The order depends on the records and `seed` only.
-/// `wanted` says which tasks.
+/// Buckets are best time / own time among the candidates of a task on a target,
+/// candidates that were cut off included. The order depends on the records and
+/// `seed` only. `wanted` says which tasks.
 Result<RecordSentences>
 sentencesOfRecords(const Store &store, const SentenceOptions &options,
                    uint64_t seed,
                    const std::function<bool(const Task &)> &wanted);
-
-/// The machine of a stored text (TargetKey.h).
-Result<Target> targetOfText(const std::string &text);
 
 } // namespace tlm
 

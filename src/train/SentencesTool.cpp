@@ -1,9 +1,9 @@
 //===- SentencesTool.cpp - tlm-sentences: data for tlm-train --------------===//
 
 #include "lang/Sentence.h"
-#include "space/KernelEstimate.h"
 #include "space/Variation.h"
 #include "train/EstimateRanks.h"
+#include "train/LearnedEstimate.h"
 #include "train/RecordSentences.h"
 #include "train/TaskCorpus.h"
 
@@ -28,7 +28,7 @@ struct Flags {
   std::string path, store, heldOut;
   std::vector<std::string> tasks, heldOutTasks, mcpu = {"host"};
   std::vector<int64_t> threads;
-  int64_t answers = 48, group = 0;
+  int64_t answers = 48, group = 0, folds = 0;
   uint64_t seed = 1;
   double mostFlops = HUGE_VAL;
   int64_t leastSchedules = 1;
@@ -92,6 +92,19 @@ Status writeRandom(const Flags &flags) {
   TLM_TRY(auto tasks, readTaskLists(flags.tasks));
   TLM_TRY(auto heldOut, readHeldOut(flags));
   TLM_TRY_STATUS(refuseHeldOut(heldOut, tasks));
+  EstimateOfTask estimateOf = arithmeticEstimate;
+  LearnedEstimate learned;
+  if (!flags.store.empty()) {
+    TLM_TRY(auto store, Store::open(flags.store, Store::Access::Read));
+    TLM_TRY(learned, LearnedEstimate::fit(store, [&](const Task &task) {
+              return !heldOut.find(task);
+            }));
+    estimateOf = [&](const Task &task, const Target &target) {
+      return learned.of(task, target);
+    };
+    std::printf("labels learnt from %lld candidates of %lld tasks\n",
+                number(learned.candidates()), number(learned.tasks()));
+  }
   Random random(flags.seed);
   SentenceSet set;
   std::vector<int64_t> buckets(kQualityBuckets);
@@ -99,11 +112,7 @@ Status writeRandom(const Flags &flags) {
     const Target &target = targets[random.below(targets.size())];
     Space space(task, target);
     std::vector<LabelledSchedule> schedules = randomSchedules(
-        task, target, space, flags.answers,
-        [&](const Task &task, const Schedule &schedule) {
-          return estimateKernel(task, target, schedule).microseconds;
-        },
-        random);
+        task, target, space, flags.answers, estimateOf(task, target), random);
     for (const LabelledSchedule &labelled : schedules)
       ++buckets[size_t(*labelled.quality)];
     set.append(sentencesOf(Hardware::of(target), task, space, schedules,
@@ -235,14 +244,7 @@ void printRanks(const char *name, const RankSums &sums) {
               sums.spearman / tasks, std::exp(sums.logLoss / tasks));
 }
 
-Status estimate(const Flags &flags) {
-  TLM_TRY(auto store, Store::open(flags.store, Store::Access::Read));
-  TLM_TRY(auto ranks, estimateRanks(store));
-  if (ranks.empty())
-    return makeError(flags.store + ": no task has " +
-                         std::to_string(kCandidatesForQuality) +
-                         " timed candidates of this version of the compiler",
-                     "tlm collect measures some");
+void printRanks(const RanksByKind &ranks) {
   std::printf("%-14s %6s %11s %12s %10s %10s\n", "kind", "tasks", "candidates",
               "pairs right%", "spearman", "first/best");
   RankSums all;
@@ -251,6 +253,25 @@ Status estimate(const Flags &flags) {
     all += sums;
   }
   printRanks("all", all);
+}
+
+Status estimate(const Flags &flags) {
+  TLM_TRY(auto store, Store::open(flags.store, Store::Access::Read));
+  auto all = [](const Task &) { return true; };
+  TLM_TRY(auto ranks, estimateRanks(store, arithmeticEstimate, all));
+  if (ranks.empty())
+    return makeError(flags.store + ": no task has " +
+                         std::to_string(kCandidatesForQuality) +
+                         " timed candidates of this version of the compiler",
+                     "tlm collect measures some");
+  std::printf("by arithmetic:\n");
+  printRanks(ranks);
+  if (flags.folds) {
+    TLM_TRY(auto learned, learnedRanks(store, flags.folds, all));
+    std::printf("learnt, each of %lld parts from the others:\n",
+                number(flags.folds));
+    printRanks(learned);
+  }
   return success();
 }
 
@@ -313,6 +334,9 @@ int main(int argc, char **argv) {
   random->add_option("--answers", flags.answers, "of a task, at most")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
+  random->add_option(
+      "--records", flags.store,
+      "learn from this store how good a schedule is; else by arithmetic");
   listed->add_option("--most-flops", flags.mostFlops, "of a task")
       ->check(CLI::PositiveNumber);
   listed->add_option("--least-schedules", flags.leastSchedules, "of a task")
@@ -350,6 +374,11 @@ int main(int argc, char **argv) {
   checked->add_option("--held-out", flags.heldOut, "keys of contractions")
       ->required();
   ranked->add_option("store", flags.store, "store of records")->required();
+  ranked
+      ->add_option("--folds", flags.folds,
+                   "also labels that are learnt from records, cross-validated "
+                   "by contraction in so many parts")
+      ->check(CLI::Range(2, 100));
   shown->add_option("file", flags.path)->required();
   shown->add_option("--group", flags.group)->capture_default_str();
   try {
