@@ -8,11 +8,12 @@ fixed one (`tlm tune` measures them in every search) are no proposal of a strate
 neither as trials nor as its best. Then the winners of all strategies and seeds of a task are
 measured again, in turn, beside the default schedule.
 
-Tasks of more than 5 GFLOP are left out: they would take most of the time. A full run takes an hour
-or two. It may be stopped at any time and goes on where it was: what is
-done stands in the work folder, one file a search. --minutes ends it after so long.
+Tasks of more than 5 GFLOP are left out: they would take most of the time. A full run takes 40
+minutes; for one thread, as how far the cores of a virtual machine are apart changes while it runs.
+It may be stopped at any time and goes on where it was: what is done stands in the work folder, one
+file a search. --minutes ends it after so long.
 
-usage: search_curves.py [--work DIR] [--tasks 20] [--trials 64] [--seeds 1 2 3] [--threads 2]
+usage: search_curves.py [--work DIR] [--tasks 20] [--trials 64] [--seeds 1 2 3] [--threads 1]
                         [--strategies NAME ...] [--minutes M] [--report-only] [--docs docs]
                         [--results FILE ...]
 --docs DIR writes DIR/search_curves.csv and DIR/search_curves.svg, --results the table as markdown.
@@ -187,7 +188,9 @@ class Run:
             tlm("tune", self.work / "tasks" / f"{task['key']}.task", "--threads", self.arguments.threads, "--strategy",
                 "default", "--trials", 2 + len(files), "--also", *files, "--finalists", 0, "--final-rounds", ROUNDS,
                 "--json", report, "-q")
-            result = json.loads(report.read_text())["tasks"][0]
+            found = json.loads(report.read_text())
+            result = found["tasks"][0]
+        write_json(self.work / "host.json", found["host"])
         times = {f["schedule"]: f["min_us"] for f in result["finalists"]}
         times["default"] = result["finalists"][0]["min_us"]
         write_json(path, times)
@@ -341,7 +344,10 @@ def report(run):
                 against, _ = comparison(run, strategy, trials, other, trials)
                 texts.append(f"{against[0]:.3f} ({against[1]:.3f} to {against[2]:.3f})" if against else "-")
             rows.append(f"| {strategy} | {trials} | {lines[strategy][trials - 1]:.3f} | {' | '.join(texts)} |")
-    text = "\n".join([f"{count} tasks, seeds {' '.join(map(str, run.arguments.seeds))}, {run.arguments.threads} threads; "
+    host_path, threads = run.work / "host.json", run.arguments.threads
+    cpu = json.loads(host_path.read_text())["cpu"] + ", " if host_path.exists() else ""
+    text = "\n".join([f"{cpu}{count} tasks, seeds {' '.join(map(str, run.arguments.seeds))}, {threads} "
+                      f"thread{'s' if threads > 1 else ''}; "
                       f"intervals of 95 %. Default / fastest winner: {gap_to_default(run):.3f}x in the geometric mean.",
                       "", *rows])
     print(text)
@@ -383,7 +389,7 @@ def main():
     parser.add_argument("--tasks", type=int, default=20)
     parser.add_argument("--trials", type=int, default=64)
     parser.add_argument("--seeds", type=int, nargs="*", default=[1, 2, 3])
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--strategies", nargs="*", default=STRATEGIES, choices=STRATEGIES)
     parser.add_argument("--minutes", type=float)
     parser.add_argument("--report-only", action="store_true")
