@@ -26,7 +26,7 @@ int fail(const Error &error) {
 
 struct Flags {
   std::string path, store, heldOut;
-  std::vector<std::string> tasks, heldOutTasks, mcpu = {"host"};
+  std::vector<std::string> tasks, heldOutTasks, recordsOf, mcpu = {"host"};
   std::vector<int64_t> threads;
   int64_t answers = 48, group = 0, folds = 0;
   uint64_t seed = 1;
@@ -87,6 +87,19 @@ std::string bucketsText(const std::vector<int64_t> &counts) {
   return text;
 }
 
+Result<std::set<std::string>> keysOf(const std::vector<std::string> &paths) {
+  TLM_TRY(auto tasks, readTaskLists(paths));
+  std::set<std::string> keys;
+  for (const Task &task : tasks)
+    keys.insert(task.key());
+  return keys;
+}
+
+/// No keys stand for all tasks.
+bool isAmong(const std::set<std::string> &keys, const Task &task) {
+  return keys.empty() || keys.contains(task.key());
+}
+
 Status writeRandom(const Flags &flags) {
   TLM_TRY(auto targets, readTargets(flags));
   TLM_TRY(auto tasks, readTaskLists(flags.tasks));
@@ -125,14 +138,11 @@ Status writeRandom(const Flags &flags) {
 
 Status writeRecords(const Flags &flags) {
   TLM_TRY(auto store, Store::open(flags.store, Store::Access::Read));
-  TLM_TRY(auto tasks, readTaskLists(flags.tasks));
+  TLM_TRY(auto keys, keysOf(flags.tasks));
   TLM_TRY(auto heldOut, readHeldOut(flags));
-  std::set<std::string> keys;
-  for (const Task &task : tasks)
-    keys.insert(task.key());
   int64_t leftOut = 0;
   auto wanted = [&](const Task &task) {
-    if (!keys.empty() && !keys.count(task.key()))
+    if (!isAmong(keys, task))
       return false;
     bool held = heldOut.find(task);
     leftOut += held;
@@ -337,6 +347,8 @@ int main(int argc, char **argv) {
   random->add_option(
       "--records", flags.store,
       "learn from this store how good a schedule is; else by arithmetic");
+  random->add_option("--records-of", flags.recordsOf,
+                     "learn from the records of these task texts only");
   listed->add_option("--most-flops", flags.mostFlops, "of a task")
       ->check(CLI::PositiveNumber);
   listed->add_option("--least-schedules", flags.leastSchedules, "of a task")
