@@ -108,6 +108,7 @@ def main():
         expect(code == 0 and "finetune: OK" in text, "it does not run", text)
         expect(text.count("check: OK") == 2 and "1 of them to judge" in text, "no check of the splits", text)
         expect(stage != "model" or re.search(r"measured .*model [1-9]", text), "nothing by the model", text)
+        expect(stage != "model" or "labels learnt from " in text, "no labels", text)
         again = [folder / "other", "--until", "sentences", "--records", folder / "fine/shards", *proposed]
         code, text = finetune(out, *again, "--tasks", 0)
         expect(code == 0 and "0 tasks to measure" in text, "not from shards", text)

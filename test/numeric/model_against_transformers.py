@@ -7,7 +7,8 @@ A FOLDER is a model in Hugging Face's layout. Without any, three are made with
 random weights. The rivals: GPT-2 in numpy (float64), written from its
 definition and sharing nothing with tlm, not even the reader of safetensors; and
 `transformers` itself, loading the folder, where torch and transformers are
-installed.
+installed: python3 -m venv --system-site-packages DIR beside Debian's
+python3-torch, and DIR/bin/pip install 'transformers==4.40.2' 'numpy<2'.
 """
 import json
 import pathlib
