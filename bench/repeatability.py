@@ -16,6 +16,7 @@ no more than a tenth of them is marked.
 """
 import argparse
 import json
+import math
 import os
 import pathlib
 import random
@@ -150,7 +151,8 @@ def report(work, state, arguments):
     hours = (last["ended"] - first["ended"]) / 3600
     quiet = [pair for pair in pairs if not pair["marked"]]
     marked = len(pairs) - len(quiet)
-    median = pairs[len(pairs) // 2]["difference"]
+    # Where no candidate ran in both passes there is nothing to say, and nothing is good.
+    median = pairs[len(pairs) // 2]["difference"] if pairs else math.inf
     worst = quiet[-1]["difference"] if quiet else 0.0
     lines = [f"CPU: {state['cpu']}. {len(pairs)} random candidates of {len(state['tasks'])} tasks, measured twice, "
              f"{hours:.1f} hours apart; others had {100 * first['others']:.1f} % and {100 * last['others']:.1f} % of the machine.",
@@ -158,7 +160,7 @@ def report(work, state, arguments):
     for threads in state["threads"]:
         own = [pair for pair in pairs if pair["threads"] == threads]
         calm = [pair["difference"] for pair in own if not pair["marked"]]
-        at = [own[min(len(own) - 1, int(share * len(own)))]["difference"] for share in (0.5, 0.9, 0.99)]
+        at = [own[min(len(own) - 1, int(share * len(own)))]["difference"] if own else math.inf for share in (0.5, 0.9, 0.99)]
         lines.append(f"| {threads} | {len(own)} | {' | '.join(f'{100 * value:.1f} %' for value in at)} | "
                      f"{100 * max(calm, default=0):.1f} % | {len(own) - len(calm)} |")
     print("\n".join(lines))
