@@ -24,7 +24,6 @@ appends it.
 """
 import argparse
 import json
-import math
 import pathlib
 import re
 import sys
@@ -39,6 +38,7 @@ TOLERANCE = 1e-4       # of the largest value; Winograd's stated error is 1e-5
 ROUND_SECONDS = 0.1    # of every contender in every round
 
 sys.path.insert(0, str(ROOT / "python"))
+from intervals import geometric_mean  # noqa: E402
 from kernel_cases import CASES, Case, pointwise  # noqa: E402
 from kernel_twins import TWINS, twin_schedule  # noqa: E402
 from marked_section import write_section  # noqa: E402
@@ -180,10 +180,6 @@ def cells(row):
 
 def label(row):
     return row["kernel"] + (f" +{row['more_steps']}" if row["more_steps"] else "")
-
-
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
 
 
 HEADING = ("## Kernels against onnxruntime and OpenVINO\n\n"

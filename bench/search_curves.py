@@ -24,19 +24,16 @@ import argparse
 import csv
 import json
 import math
-import os
 import pathlib
-import random
-import subprocess
 import sys
-import tempfile
-import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-BIN = pathlib.Path(os.environ.get("TLM_BIN", ROOT / "build/bin"))
 sys.path.insert(0, str(ROOT / "python"))
+from intervals import geometric_mean, interval, interval_text, median  # noqa: E402
+from line_chart import write_chart  # noqa: E402
 from marked_section import write_section  # noqa: E402
-from shared_networks import MODELS, with_zero_weights  # noqa: E402
+from searches import TimeLimit, fastest, measured_in_turn, proposals, search, write_json  # noqa: E402
+from shared_networks import MODELS, network_tasks  # noqa: E402
 
 # Networks, and how many of 20 tasks are theirs.
 SHARES = {"resnet50": 4, "mobilenet_v2": 4, "efficientnet_b0": 3, "bert_base": 3, "gpt2": 3, "llama7b_1layer": 3}
@@ -48,16 +45,6 @@ ROUNDS = 15
 EARLY = 10
 # Candidates beyond ten times the default's time are cut off.
 WORST = 0.05
-
-
-def tlm(*arguments):
-    return subprocess.run([str(BIN / "tlm"), *map(str, arguments)], check=True, text=True, stdout=subprocess.PIPE)
-
-
-def write_json(path, value):
-    part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps(value))
-    part.replace(path)
 
 
 def choose_tasks(work, count, threads):
@@ -73,12 +60,7 @@ def choose_tasks(work, count, threads):
         if not skeleton.exists():
             print(f"{name}: skipped, there is no {skeleton.name}", file=sys.stderr)
             continue
-        with tempfile.TemporaryDirectory() as folder:
-            model = with_zero_weights(skeleton, pathlib.Path(folder))
-            listing = pathlib.Path(folder) / "tasks.json"
-            tlm("tune", model, "--dry-run", "--threads", threads, "--json", listing)
-            tlm("space", "sample", model, "--threads", threads, "--tasks-to", work / "tasks")
-            tasks = [dict(t, network=name) for t in json.loads(listing.read_text())["tasks"]]
+        tasks = [dict(t, network=name) for t in network_tasks(skeleton, work / "tasks", ["--threads", threads])]
         # With one schedule there is nothing to search.
         tasks = [t for t in tasks if t["log10_size"] > 1.5 and t["flops"] <= MOST_FLOPS]
         picked, kinds = [], {}
@@ -108,11 +90,7 @@ class Run:
         self.runs, self.finals = self.work / "runs", self.work / "finals"
         for folder in (self.runs, self.finals):
             folder.mkdir(parents=True, exist_ok=True)
-        self.begin = time.monotonic()
-
-    def out_of_time(self):
-        minutes = self.arguments.minutes
-        return minutes is not None and time.monotonic() - self.begin > 60 * minutes
+        self.limit = TimeLimit(arguments.minutes)
 
     def trials_of(self, strategy):
         return min(ROLLER_TRIALS, self.arguments.trials) if strategy == "roller" else self.arguments.trials
@@ -138,20 +116,13 @@ class Run:
         return json.loads(path.read_text()) if path.exists() else None
 
     def search(self, task, strategy, seed):
-        path = self.path_of(task, strategy, seed)
-        with tempfile.TemporaryDirectory() as folder:
-            report = pathlib.Path(folder) / "report.json"
-            tlm("tune", self.work / "tasks" / f"{task['key']}.task", "--threads", self.arguments.threads, "--strategy",
-                strategy, "--seed", seed, "--trials", self.trials_of(strategy) + 2, "--final-rounds", 0, "--records",
-                self.work / "records.tlm", "--json", report, "-q")
-            result = json.loads(report.read_text())["tasks"][0]
-        given = (result["default_schedule"], result["fixed_schedule"])
-        write_json(path, [t for t in result["trials"] if t["schedule"] not in given])
+        result = search(self.work / "tasks" / f"{task['key']}.task", strategy, self.trials_of(strategy),
+                        self.work / "records.tlm", "--threads", self.arguments.threads, "--seed", seed)
+        write_json(self.path_of(task, strategy, seed), proposals(result))
 
     def best_after(self, trials, count):
         """(microseconds, schedule) of the fastest of the first `count`."""
-        good = [(t["min_us"], t["schedule"]) for t in trials[:count] if t["outcome"] == "ok"]
-        return min(good) if good else (math.inf, None)
+        return (fastest(trials[:count]) or [(math.inf, None)])[0]
 
     def share_after(self, trials, count, known):
         """Best known time / best time; before there is one, WORST."""
@@ -178,62 +149,26 @@ class Run:
             return
         if path.exists() and set(json.loads(path.read_text())) >= set(winners):
             return
-        with tempfile.TemporaryDirectory() as folder:
-            folder = pathlib.Path(folder)
-            files = []
-            for number, schedule in enumerate(winners):
-                files.append(folder / f"{number}.schedule")
-                files[-1].write_text(schedule)
-            report = folder / "report.json"
-            tlm("tune", self.work / "tasks" / f"{task['key']}.task", "--threads", self.arguments.threads, "--strategy",
-                "default", "--trials", 2 + len(files), "--also", *files, "--finalists", 0, "--final-rounds", ROUNDS,
-                "--json", report, "-q")
-            found = json.loads(report.read_text())
-            result = found["tasks"][0]
-        write_json(self.work / "host.json", found["host"])
-        times = {f["schedule"]: f["min_us"] for f in result["finalists"]}
-        times["default"] = result["finalists"][0]["min_us"]
-        write_json(path, times)
+        times, default, host = measured_in_turn(self.work / "tasks" / f"{task['key']}.task", winners, ROUNDS, "--threads",
+                                                self.arguments.threads)
+        write_json(self.work / "host.json", host)
+        write_json(path, dict(times, default=default))
 
     def work_on(self):
         """Whether everything is done."""
         todo = [s for s in self.searches() if not self.path_of(*s).exists()]
         for done, (task, strategy, seed) in enumerate(todo):
-            if self.out_of_time():
+            if self.limit.is_over():
                 print(f"{len(todo) - done} searches are left; the same command goes on", file=sys.stderr)
                 return False
             print(f"{done + 1}/{len(todo)} {task['label']} {strategy} {seed}", file=sys.stderr)
             self.search(task, strategy, seed)
         for task in self.tasks:
-            if self.out_of_time():
+            if self.limit.is_over():
                 print("winners are left; the same command goes on", file=sys.stderr)
                 return False
             self.measure_winners(task)
         return True
-
-
-def median(values):
-    values = sorted(values)
-    return values[len(values) // 2]
-
-
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
-
-
-def interval(pairs, draws=2000):
-    """The geometric mean of median(a) / median(b) over the pairs, with its 95 % bootstrap interval: tasks, and rounds
-    within them, are drawn again."""
-    generator = random.Random(1)
-
-    def resample(values):
-        return [generator.choice(values) for _ in values]
-
-    def mean(chosen, redraw):
-        return geometric_mean([median(redraw(a)) / median(redraw(b)) for a, b in chosen])
-
-    spread = sorted(mean(resample(pairs), resample) for _ in range(draws))
-    return mean(pairs, list), spread[int(0.025 * draws)], spread[int(0.975 * draws)]
 
 
 def comparison(run, ours, our_count, theirs, their_count):
@@ -291,45 +226,6 @@ def write_csv(run, path):
                             rows.writerow([task["network"], task["label"], strategy, seed, number, f"{best:.3f}"])
 
 
-def write_svg(lines, count, path):
-    width, height, left, bottom, top, right = 720, 420, 64, 48, 40, 150
-    colours = ["#777777", "#1f77b4", "#2ca02c", "#d62728", "#9467bd", "#8c564b"]
-    trials = max(map(len, lines.values()))
-    low = math.floor(20 * min(min(points) for points in lines.values())) / 20
-    low = min(low, 0.95)
-
-    def at(trial, share):
-        x = left + (width - left - right) * math.log2(trial) / max(1, math.log2(trials))
-        return f"{x:.1f},{top + (height - top - bottom) * (1 - share) / (1 - low):.1f}"
-
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
-             'font-size="12">', f'<rect width="{width}" height="{height}" fill="white"/>',
-             f'<text x="{left}" y="20" font-size="14">Best known time / best time so far, geometric mean over {count} '
-             'tasks and their seeds</text>']
-    steps = 5
-    for step in range(steps + 1):
-        share = low + (1 - low) * step / steps
-        begin, end = at(1, share).split(","), at(trials, share).split(",")
-        parts.append(f'<line x1="{begin[0]}" y1="{begin[1]}" x2="{end[0]}" y2="{end[1]}" stroke="#dddddd"/>')
-        parts.append(f'<text x="{left - 8}" y="{float(begin[1]) + 4:.1f}" text-anchor="end">{share:.2f}</text>')
-    trial = 1
-    while trial <= trials:
-        x = at(trial, low).split(",")[0]
-        parts.append(f'<text x="{x}" y="{height - bottom + 18}" text-anchor="middle">{trial}</text>')
-        trial *= 2
-    parts.append(f'<text x="{(left + width - right) / 2}" y="{height - 8}" text-anchor="middle">trials</text>')
-    for place, (name, points) in enumerate(lines.items()):
-        colour = colours[place % len(colours)]
-        path_text = " ".join(at(trial, share) for trial, share in enumerate(points, 1))
-        parts.append(f'<polyline points="{path_text}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        y = top + 16 + 20 * place
-        parts.append(f'<line x1="{width - right + 14}" y1="{y - 4}" x2="{width - right + 34}" y2="{y - 4}" '
-                     f'stroke="{colour}" stroke-width="2"/>')
-        parts.append(f'<text x="{width - right + 40}" y="{y}">{name}</text>')
-    parts.append("</svg>")
-    path.write_text("\n".join(parts) + "\n")
-
-
 def report(run):
     lines, count = curves(run)
     if count == 0:
@@ -342,7 +238,7 @@ def report(run):
             texts = []
             for other in ("random", "default"):
                 against, _ = comparison(run, strategy, trials, other, trials)
-                texts.append(f"{against[0]:.3f} ({against[1]:.3f} to {against[2]:.3f})" if against else "-")
+                texts.append(interval_text(against))
             rows.append(f"| {strategy} | {trials} | {lines[strategy][trials - 1]:.3f} | {' | '.join(texts)} |")
     host_path, threads = run.work / "host.json", run.arguments.threads
     cpu = json.loads(host_path.read_text())["cpu"] + ", " if host_path.exists() else ""
@@ -353,7 +249,9 @@ def report(run):
     print(text)
     if run.arguments.docs:
         write_csv(run, run.arguments.docs / "search_curves.csv")
-        write_svg(lines, count, run.arguments.docs / "search_curves.svg")
+        title = f"Best known time / best time so far, geometric mean over {count} tasks and their seeds"
+        write_chart(run.arguments.docs / "search_curves.svg", title, "trials",
+                    {name: list(enumerate(points, 1)) for name, points in lines.items()})
     for path in run.arguments.results:
         write_section(path, "search_curves.py", text + "\n", "## Search strategies\n\n")
     needed = {"random", "evolutionary", "roller"}

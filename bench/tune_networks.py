@@ -28,6 +28,7 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "python"))
 sys.path.insert(0, str(ROOT / "bench"))
+from intervals import median  # noqa: E402
 from marked_section import write_section  # noqa: E402
 from networks import BIN, PAUSE, ROUND_SECONDS, OnnxRuntime, Tlm  # noqa: E402
 from shared_networks import materialise  # noqa: E402
@@ -187,11 +188,6 @@ class TvmTurn:
         self.process.stdin.close()
         self.process.wait()
         self.temporary.cleanup()
-
-
-def median(values):
-    values = sorted(values)
-    return values[len(values) // 2]
 
 
 def ratio(rounds, others, draws=2000):

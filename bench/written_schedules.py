@@ -27,25 +27,21 @@ ResNet-50's schedules written in less than 0.3 s. Without weights it is SKIPPED.
 import argparse
 import hashlib
 import json
-import math
-import os
 import pathlib
-import random
 import subprocess
 import sys
-import tempfile
-import time
 
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-BIN = pathlib.Path(os.environ.get("TLM_BIN", ROOT / "build/bin"))
 sys.path.insert(0, str(ROOT / "python"))
 import tlm_ctypes  # noqa: E402
+from intervals import geometric_mean, interval, interval_text, median, share_interval  # noqa: E402
 from marked_section import write_section  # noqa: E402
 from networks import alternate  # noqa: E402
-from search_curves import geometric_mean, interval, median, tlm, write_json  # noqa: E402
-from shared_networks import MODELS, with_zero_weights  # noqa: E402
+from searches import (BIN, TimeLimit, explained, fastest, measured_in_turn, proposals, schedules_of, search,  # noqa: E402
+                      tlm, write_json)
+from shared_networks import MODELS, network_tasks, with_zero_weights  # noqa: E402
 
 ALL = ["resnet50", "mobilenet_v2", "efficientnet_b0", "bert_base", "gpt2", "llama7b_1layer"]
 SHARE = 0.4            # of the gap, at least
@@ -56,12 +52,6 @@ ROUNDS = 15            # of the winners of a task
 NETWORK_ROUNDS = 7
 ROLLER_TRIALS = 10
 MOST_FLOPS = 2e9       # of a task
-
-
-def blocks_of(path):
-    """task key -> text of its schedule, of a file as `tlm explain` writes it."""
-    blocks = [block.split("\n", 1)[1].strip() for block in path.read_text().strip().split("\n\n")]
-    return {block.splitlines()[1].split()[1]: block for block in blocks}
 
 
 class Network:
@@ -78,8 +68,7 @@ class Network:
         """The heaviest of those that leave something to decide and do not take most of the time."""
         listing = self.folder / "tasks.json"
         if not listing.exists():
-            tlm("space", "sample", self.model, *self.flags, "--tasks-to", self.folder / "tasks")
-            tlm("tune", self.model, "--dry-run", *self.flags, "--json", listing)
+            write_json(listing, dict(tasks=network_tasks(self.model, self.folder / "tasks", self.flags)))
         tasks = json.loads(listing.read_text())["tasks"]
         tasks = [task for task in tasks if task["log10_size"] > 0 and task["flops"] <= MOST_FLOPS]
         return tasks[:self.arguments.heaviest]
@@ -95,7 +84,7 @@ class Network:
         self.seconds = self.inference["load_seconds"] + self.inference["write_seconds"]
         text = self.folder / "written.schedules"
         tlm("explain", self.model, *self.flags, *given, "-o", text)
-        self.written = blocks_of(text)
+        self.written = schedules_of(text)
 
     def measure(self):
         """Times of whole calls in turn, or those of another run with the same schedules."""
@@ -144,32 +133,20 @@ class TaskRun:
         """The fastest candidate of a search: (microseconds, schedule), or None."""
         name = f"{strategy}.{trials}"
         if name not in self.state["searches"]:
-            result = self.tune("--strategy", strategy, "--trials", trials + 2, "--final-rounds", 0,
-                               "--records", self.arguments.work / "records.tlm")
-            given = (result["default_schedule"], result["fixed_schedule"])
-            good = [(t["min_us"], t["schedule"].strip()) for t in result["trials"]
-                    if t["outcome"] == "ok" and t["schedule"] not in given]
-            self.state["searches"][name] = min(good) if good else None
+            result = search(self.file, strategy, trials, self.arguments.work / "records.tlm", *self.network.flags)
+            best = fastest(proposals(result))
+            self.state["searches"][name] = (best[0][0], best[0][1].strip()) if best else None
             self.state["default"] = result["default_schedule"].strip()
             write_json(self.path, self.state)
         return self.state["searches"][name]
-
-    def tune(self, *flags):
-        with tempfile.TemporaryDirectory() as folder:
-            report = pathlib.Path(folder) / "report.json"
-            tlm("tune", self.file, *self.network.flags, *flags, "--json", report, "-q")
-            return json.loads(report.read_text())["tasks"][0]
 
     def recorded(self):
         """The best schedule of --records, or None."""
         if not self.arguments.records:
             return None
-        with tempfile.TemporaryDirectory() as folder:
-            text, report = pathlib.Path(folder) / "best.schedule", pathlib.Path(folder) / "report.json"
-            tlm("explain", self.file, *self.network.flags, "--schedules=records", "--records", self.arguments.records,
-                "-o", text, "--json", report)
-            kernel = json.loads(report.read_text())["kernels"][0]
-            return blocks_of(text)[self.task["key"]] if kernel["source"] == "records" else None
+        source, schedule = explained(self.file, self.task["key"], *self.network.flags, "--schedules=records", "--records",
+                                     self.arguments.records)
+        return schedule if source == "records" else None
 
     def searches(self):
         """role -> (strategy, trials)"""
@@ -190,18 +167,9 @@ class TaskRun:
             self.roles["records"] = recorded
         wanted = sorted(set(self.roles.values()) - {self.state["default"]})
         if not set(wanted) <= set(self.state["times"]):
-            self.measure_in_turn(wanted)
-
-    def measure_in_turn(self, schedules):
-        with tempfile.TemporaryDirectory() as folder:
-            files = []
-            for number, schedule in enumerate(schedules):
-                files.append(pathlib.Path(folder) / f"{number}.schedule")
-                files[-1].write_text(schedule + "\n")
-            result = self.tune("--strategy", "default", "--trials", 2 + len(files), "--also", *files,
-                               "--finalists", 0, "--final-rounds", ROUNDS)
-        self.state["times"] = {f["schedule"].strip(): f["min_us"] for f in result["finalists"]}
-        write_json(self.path, self.state)
+            times, _, _ = measured_in_turn(self.file, wanted, ROUNDS, *self.network.flags)
+            self.state["times"] = {schedule.strip(): rounds for schedule, rounds in times.items()}
+            write_json(self.path, self.state)
 
     def row(self):
         """Times of each role, round by round; None where a candidate has none."""
@@ -214,23 +182,6 @@ class TaskRun:
                     same_as_default=self.roles["model"] == self.roles["default"], **times)
 
 
-def log_share(rows):
-    """sum of log(default / model) over sum of log(default / best)."""
-    closed = sum(math.log(median(r["default"]) / median(r["model"])) for r in rows)
-    return closed / sum(math.log(median(r["default"]) / median(r["best"])) for r in rows)
-
-
-def share_interval(rows, draws):
-    """The share and its 95 % bootstrap interval: tasks, and rounds within them, are drawn again."""
-    generator = random.Random(1)
-
-    def redrawn(row):
-        return {k: [generator.choice(row[k]) for _ in row[k]] for k in ("default", "model", "best")}
-
-    spread = sorted(log_share([redrawn(generator.choice(rows)) for _ in rows]) for _ in range(draws))
-    return log_share(rows), spread[int(0.025 * draws)], spread[int(0.975 * draws)]
-
-
 def summary(rows, draws=1000):
     """What the last times of the tasks say; `draws` are for the intervals."""
     result = dict(tasks=len(rows), same_as_default=sum(r["same_as_default"] for r in rows))
@@ -241,17 +192,14 @@ def summary(rows, draws=1000):
     result["with_gap"] = len(gaps)
     if gaps:
         result["default_over_best"] = geometric_mean([median(r["default"]) / median(r["best"]) for r in gaps])
-        result["share"] = share_interval(gaps, draws)
+        result["share"] = share_interval([(r["default"], r["model"], r["best"]) for r in gaps], draws)
         possible = sum(r["calls"] * (median(r["default"]) - median(r["best"])) for r in gaps)
         result["share_by_time"] = sum(r["calls"] * (median(r["default"]) - median(r["model"])) for r in gaps) / possible
     return result
 
 
 def texts_of(found):
-    def with_interval(values):
-        return "{:.3f} ({:.3f} to {:.3f})".format(*values) if values else "-"
-    return with_interval(found["default_over_model"]), with_interval(found["random_over_model"]), \
-        with_interval(found["roller_over_model"]), with_interval(found.get("share"))
+    return [interval_text(found.get(key)) for key in ("default_over_model", "random_over_model", "roller_over_model", "share")]
 
 
 def results_text(run, rows, networks, found, verdict):
@@ -287,13 +235,10 @@ def results_text(run, rows, networks, found, verdict):
 
 class Run:
     def __init__(self, arguments):
-        self.arguments, self.begin = arguments, time.monotonic()
+        self.arguments, self.limit = arguments, TimeLimit(arguments.minutes)
         arguments.work.mkdir(parents=True, exist_ok=True)
         peak = subprocess.run([str(BIN / "tlm-peak"), str(arguments.threads)], capture_output=True, text=True, check=True)
         self.cpu = json.loads(peak.stdout)["cpu"]
-
-    def out_of_time(self):
-        return self.arguments.minutes is not None and time.monotonic() - self.begin > 60 * self.arguments.minutes
 
     def networks(self):
         found = []
@@ -311,7 +256,7 @@ class Run:
         rows = []
         left = 0
         for number, task in enumerate(order):
-            if self.out_of_time() and not task.is_searched():
+            if self.limit.is_over() and not task.is_searched():
                 left += 1
                 continue
             task.work_on()

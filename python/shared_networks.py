@@ -10,6 +10,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 MODELS = pathlib.Path(os.environ.get("TLM_SHARED_MODELS", ROOT.parent / "shared/models"))
+CORPUS = pathlib.Path(os.environ.get("TLM_SHARED_CORPUS", MODELS.parent / "corpus"))
 NETWORKS = ["resnet50", "mobilenet_v2", "efficientnet_b0"]
 
 
@@ -72,3 +73,13 @@ def write_tasks(skeletons, tasks, flags):
             failed.append(skeleton.stem)
             print(f"{skeleton.stem}: {done.stderr.strip()[-300:]}")
     return failed
+
+
+def network_tasks(model, tasks, flags):
+    """The tasks of a graph as `tlm tune --dry-run` lists them, the heaviest first; a text of each into the folder `tasks`."""
+    tlm = pathlib.Path(os.environ.get("TLM_BIN", ROOT / "build/bin")) / "tlm"
+    with tempfile.TemporaryDirectory() as folder:
+        model, listing = with_zero_weights(model, pathlib.Path(folder)), pathlib.Path(folder) / "tasks.json"
+        for command in (["tune", model, "--dry-run", "--json", listing], ["space", "sample", model, "--tasks-to", tasks]):
+            subprocess.run([str(part) for part in [tlm, *command, *flags]], check=True, stdout=subprocess.DEVNULL)
+        return json.loads(listing.read_text())["tasks"]

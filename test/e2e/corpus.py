@@ -13,7 +13,6 @@ usage: corpus.py [PATTERN ...] [--most N] [--json FILE]      PATTERN: a glob of 
 import argparse
 import fnmatch
 import json
-import os
 import pathlib
 import sys
 import tempfile
@@ -27,9 +26,8 @@ sys.path.insert(0, str(ROOT / "python"))
 import against_onnxruntime as against  # noqa: E402
 import networks_against_onnxruntime as networks  # noqa: E402
 import tlm_ctypes  # noqa: E402
-from shared_networks import MODELS  # noqa: E402
+from shared_networks import CORPUS, MODELS  # noqa: E402
 
-CORPUS = pathlib.Path(os.environ.get("TLM_SHARED_CORPUS", MODELS.parent / "corpus"))
 ALLOWED_ERRORS = 5
 SLOWEST_ALLOWED = 3.0
 ILL_CONDITIONED = 1e4

@@ -20,9 +20,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
-from shared_networks import MODELS, write_tasks  # noqa: E402
+from shared_networks import CORPUS, MODELS, write_tasks  # noqa: E402
 
-CORPUS = pathlib.Path(os.environ.get("TLM_SHARED_CORPUS", MODELS.parent / "corpus"))
 TLM = pathlib.Path(os.environ.get("TLM_BIN", ROOT / "build/bin")) / "tlm"
 
 
