@@ -21,6 +21,13 @@ def time_text(row):
     return ", ".join(f"{name} {median(rounds):.1f}" for name, rounds in times.items()) + " us"
 
 
+def by_time(rows, measurements):
+    """Best search / model over all calls together."""
+    calls = [sum(row["task"]["calls"]) for row in rows]
+    return (sum(n * median(row["search"]) for n, row in zip(calls, rows))
+            / sum(n * median(row["times"]["model", measurements]) for n, row in zip(calls, rows)))
+
+
 def gaps(rows, best):
     """The tasks that leave something to gain."""
     return [row for row in rows if median(row["default"]) > NOISE * median(row[best])]
@@ -50,8 +57,8 @@ class Tables:
         def against(other):
             return interval([(other(row), row["times"]["model", k]) for row in rows], DRAWS)
         rivals = RIVALS + [who for who in self.strategies if who not in RIVALS + ["model"]]
-        return dict(tasks=len(rows), ratio=against(lambda row: row["search"]), with_gap=len(gaps(rows, "search")),
-                    share=share(rows, "search", k), share_known=share(rows, "best", k),
+        return dict(tasks=len(rows), ratio=against(lambda row: row["search"]), by_time=by_time(rows, k),
+                    with_gap=len(gaps(rows, "search")), share=share(rows, "search", k), share_known=share(rows, "best", k),
                     against={who: against(lambda row, who=who: times_of(row, who, k)) for who in rivals})
 
     def figures(self):
@@ -70,13 +77,13 @@ class Tables:
                  "faster. " + ("Proposals alone count." if options.bare else
                                "Of the measurements one is of the default schedule, for everyone."), ""]
         rivals = list(next(iter(self.known.values()))[0]["against"])
-        columns = ["split", "tasks", "measurements", "best search / model", "with a gap", "share of it, to the best search",
+        columns = ["split", "tasks", "measurements", "best search / model", "by time", "with a gap", "share of it, to the best search",
                    "to the best known", *[f"{who} / model" for who in rivals]]
         lines += [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
         for split, known in self.known.items():
             for k, of in known.items():
-                cells = [NAMES[split], of["tasks"], k, interval_text(of["ratio"]), of["with_gap"], interval_text(of["share"]),
-                         interval_text(of["share_known"]), *[interval_text(of["against"][who]) for who in rivals]]
+                cells = [NAMES[split], of["tasks"], k, interval_text(of["ratio"]), f"{of['by_time']:.3f}", of["with_gap"],
+                         interval_text(of["share"]), interval_text(of["share_known"]), *[interval_text(of["against"][who]) for who in rivals]]
                 lines.append(f"| {' | '.join(map(str, cells))} |")
         lines += ["", *self.curve_table(), "", *[self.speed(split) for split in self.splits],
                   *[self.whole_text(network) for network in self.networks], ""]
@@ -120,7 +127,8 @@ class Tables:
         def after(found):
             more = "" if found["reached"] else "more than "
             return (f"{more}{found['each']} for each, {found['trials']} in all and {found['seconds']:.1f} s, "
-                    f"{more}{found['seconds'] / network['compile']:.1f} times the compilation")
+                    f"{more}{found['seconds'] / network['compile']:.1f} times the compilation and "
+                    f"{found['seconds'] / network['write']:.0f} times the writing")
         cost, model, default = self.cost(), network["model"] / 1e3, network["default"] / 1e3
         return (f"{network['network']}: `tlm compile` takes {network['compile']:.2f} s, {network['write']:.3f} s of it to write the "
                 f"schedules, after {cost} offline; its {network['tasks']} tasks with a choice take {model:.2f} ms, with default "

@@ -3,7 +3,7 @@
 
 Tasks are drawn from three splits, --tasks of each: the six networks of ../shared/models, and of ../shared/corpus
 those of families that training has not seen (unseen_family) and of known networks in other shapes (test_variant).
-A task belongs to the first split that has it. Kinds get as many of the draws as they have of the work (calls x
+A task belongs to the first of the --splits that has it. Kinds get as many of the draws as they have of the work (calls x
 (FLOP + 8 bytes), each network counting alike), but one at least; within a kind heavy tasks are drawn more often;
 the same --seed draws the same, and more --tasks add to them. Tasks of more than 2 GFLOP are left out, and those
 that leave nothing to search.
@@ -11,7 +11,8 @@ that leave nothing to search.
   model   what `tlm compile` writes, which is its choice after 0 measurements and after 1, and
           `tlm tune --strategy model` with 4, 16 and 64 of them (other draws for each)
   others  evolutionary, metaschedule, random, roller: one search with 200, of which the first 1, 4, 16 and 64
-          are what a shorter one would have measured
+          are what a shorter one would have measured; a proposal that is the default schedule is not among them,
+          as `tlm tune` has measured it before, so with 0 the first other one stands
 
 A store that all searches of a task share sees to it that identical candidates are measured once. Of the measurements
 one is of the default schedule, for everyone, as in `tlm tune`; --bare judges proposals alone. The --finalists fastest
@@ -44,6 +45,7 @@ import json
 import math
 import pathlib
 import random
+import subprocess
 import sys
 import tempfile
 import time
@@ -263,7 +265,8 @@ class Run:
         for number, (split, task) in enumerate(chosen, 1):
             try:
                 rows.append(self.judged(split, task))
-            except OutOfTime:
+            except (OutOfTime, subprocess.CalledProcessError) as failure:
+                self.say_failure(task["label"], failure)
                 left += 1
                 continue
             if not self.arguments.report_only:
@@ -271,11 +274,18 @@ class Run:
         for name in self.arguments.whole:
             try:
                 networks += filter(None, [self.whole(name)])
-            except OutOfTime:
+            except (OutOfTime, subprocess.CalledProcessError) as failure:
+                self.say_failure(name, failure)
                 left += 1
         if left:
             print(f"{left} tasks and networks are left; the same command goes on", file=sys.stderr)
         return rows, networks, left == 0
+
+    @staticmethod
+    def say_failure(name, failure):
+        """One task that fails is no reason to leave the others."""
+        if not isinstance(failure, OutOfTime):
+            print(f"{name}: tlm {failure.cmd[1]} failed with {failure.returncode}", file=sys.stderr)
 
     def host(self):
         path = self.work / "host.json"
