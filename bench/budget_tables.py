@@ -83,7 +83,8 @@ class Tables:
         for split, known in self.known.items():
             for k, of in known.items():
                 cells = [NAMES[split], of["tasks"], k, interval_text(of["ratio"]), f"{of['by_time']:.3f}", of["with_gap"],
-                         interval_text(of["share"]), interval_text(of["share_known"]), *[interval_text(of["against"][who]) for who in rivals]]
+                         interval_text(of["share"]), interval_text(of["share_known"]),
+                         *[interval_text(of["against"][who]) for who in rivals]]
                 lines.append(f"| {' | '.join(map(str, cells))} |")
         lines += ["", *self.curve_table(), "", *[self.speed(split) for split in self.splits],
                   *[self.whole_text(network) for network in self.networks], ""]

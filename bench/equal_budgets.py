@@ -15,10 +15,10 @@ that leave nothing to search.
           as `tlm tune` has measured it before, so with 0 the first other one stands
 
 A store that all searches of a task share sees to it that identical candidates are measured once. Of the measurements
-one is of the default schedule, for everyone, as in `tlm tune`; --bare judges proposals alone. The --finalists fastest
-of every strategy and budget are measured again, in turn with each other and the default schedule, and the fastest
-of them by this is its winner. What found nothing that runs counts as ten times the default's time, at which
-candidates are cut off.
+one is of the default schedule, for everyone, as in `tlm tune`; --bare judges proposals alone, by the same times. The
+--finalists fastest of every strategy and budget are measured again, in turn with each other and the default schedule,
+and the fastest of them by this is its winner. What found nothing that runs counts as ten times the default's time, at
+which candidates are cut off.
 
   ratio   best search / model: the best search is evolutionary with 200 and the default schedule; geometric mean
   share   of the gap from the default schedule to the best search that the model closes, over tasks with a gap of
@@ -119,11 +119,14 @@ class Run:
         self.flags = ["--threads", arguments.threads]
         self.weights = hashlib.sha256((arguments.model / "model.safetensors").read_bytes()).hexdigest()[:8]
 
+    def may_measure(self):
+        return not self.arguments.report_only and not self.limit.is_over()
+
     def kept(self, path, make):
         """What stands in a file of the work folder; it is made where it is missing and there is time."""
         path = self.work / path
         if not path.exists():
-            if self.arguments.report_only or self.limit.is_over():
+            if not self.may_measure():
                 raise OutOfTime
             write_json(path, make())
         return json.loads(path.read_text())
@@ -185,31 +188,33 @@ class Run:
                                    for t in proposals(result)])
         return self.kept(f"runs/{task['key']}.{name}.{trials}.{self.arguments.seed}.json", make)
 
-    def candidates(self, task):
+    def candidates(self, task, bare):
         """(strategy, measurements) -> schedules for the final; of model with 0 what it wrote."""
         most = self.arguments.trials
         budgets = [k for k in self.arguments.budgets if k < most]
+
+        def own(measurements):
+            """Proposals among so many measurements; to choose from one takes none."""
+            return max(1, measurements - (0 if bare else 1))
+
         written = self.answer(task)["schedule"]
         found = {}
         for strategy in SEARCHES:
             trials = self.search(task, strategy, most)["proposals"]
             for k in [0] + budgets + [most]:
-                found[strategy, k] = trials[:self.own(k)]
+                found[strategy, k] = trials[:own(k)]
         for k in budgets:
-            found["model", k] = self.search(task, "model", k)["proposals"][:self.own(k)]
+            found["model", k] = self.search(task, "model", k)["proposals"][:own(k)]
         found = {key: [schedule for _, schedule in fastest(trials, self.arguments.finalists)] for key, trials in found.items()}
         return found | {("model", 0): [written]}
 
-    def own(self, measurements):
-        """Proposals among so many measurements; to choose from one takes none."""
-        return max(1, measurements - (0 if self.arguments.bare else 1))
-
     def final(self, task):
-        """schedule -> time of each round, of all candidates of the task and `default`."""
-        wanted = sorted({schedule for schedules in self.candidates(task).values() for schedule in schedules})
+        """schedule -> time of each round, of all candidates of the task, with and without --bare, and `default`."""
+        wanted = sorted({schedule for bare in (False, True) for schedules in self.candidates(task, bare).values()
+                         for schedule in schedules})
         path = self.work / f"finals/{task['key']}.{self.arguments.rounds}.json"
         if path.exists() and not set(wanted) <= set(json.loads(path.read_text())):
-            if self.arguments.report_only:
+            if not self.may_measure():
                 raise OutOfTime
             path.unlink()
 
@@ -223,7 +228,7 @@ class Run:
         """Times of the winner of each (strategy, measurements), of the default schedule, the best search and the best known."""
         times, answer, found = self.final(task), self.answer(task), {}
         default, bare = times["default"], self.arguments.bare
-        for (strategy, k), schedules in self.candidates(task).items():
+        for (strategy, k), schedules in self.candidates(task, bare).items():
             good = [times[schedule] for schedule in schedules if times[schedule]]
             if (k > 0 and not bare) or (strategy == "model" and answer["source"] != "model"):
                 good.append(default)
