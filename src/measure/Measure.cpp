@@ -35,11 +35,13 @@ struct Record {
 
 /// Whether a child that nothing happened to could have sent it.
 bool isSane(const Record &record) {
-  for (double value : {record.minMicroseconds, record.medianMicroseconds,
-                       record.slowdown, record.calibration})
+  for (double value :
+       {record.minMicroseconds, record.medianMicroseconds, record.slowdown})
     if (!std::isfinite(value) || value < 0)
       return false;
+  // Before anything was timed there is no calibration: it is infinite.
   bool isTimed = record.minMicroseconds > 0 && record.samples > 0 &&
+                 std::isfinite(record.calibration) &&
                  record.medianMicroseconds >= record.minMicroseconds;
   return nameOf(record.outcome) != "?" && record.samples >= 0 &&
          record.slowdown >= 1 && record.calibration > 0 &&

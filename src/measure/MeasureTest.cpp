@@ -65,6 +65,19 @@ TEST(Measure, TellsOfEachResultAtOnce) {
   EXPECT_EQ(results.size(), 3u);
 }
 
+// Also when nothing has been timed yet.
+TEST(Measure, TellsOfTheFirstWhenItIsWrong) {
+  Task task = convolution(), other = convolution();
+  other.points[0].op = Op::Neg;
+  Kernel good = build(task, host()), empty = good;
+  empty.object.clear();
+  std::vector<Measurement> results =
+      Measurer({}).measure({{&other, &good}, {&task, &empty}, {&task, &good}});
+  EXPECT_EQ(results[0].outcome, Outcome::WrongValues) << results[0].detail;
+  EXPECT_EQ(results[1].outcome, Outcome::Unloadable) << results[1].detail;
+  EXPECT_EQ(results[2].outcome, Outcome::Ok) << results[2].detail;
+}
+
 // Who measures with the same options knows the fastest that any of them saw.
 TEST(Measure, SharesTheCalibration) {
   Task task = convolution();
