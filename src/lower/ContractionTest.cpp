@@ -126,6 +126,22 @@ TEST(Contraction, GroupsWithStridesBordersAndResiduals) {
                   .task());
 }
 
+// Of an image of one pixel a residual looks like a vector along the channel, or
+// a number; it has its border all the same.
+TEST(Contraction, BordersAroundAResidualOfOnePixel) {
+  for (int64_t side : {1, 2})
+    for (int64_t filters : {1, 20, 64})
+      expectRight(ConvCase{.c = 48,
+                           .f = filters,
+                           .h = side,
+                           .w = side,
+                           .k = 3,
+                           .pad = 1,
+                           .residualBorder = 1}
+                      .residual()
+                      .task());
+}
+
 TEST(Contraction, JoinedGroupsAgree) {
   Task task =
       ConvCase{.c = 64, .f = 64, .h = 9, .w = 10, .k = 3, .pad = 1, .groups = 8}

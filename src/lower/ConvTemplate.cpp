@@ -122,11 +122,11 @@ std::string ContractionBuilder::extraOffset(const Panels &run,
   const Operand &operand = task.operands[index];
   switch (accessOf(operand)) {
   case Access::Scalar:
-    return "0";
+    return cat(operand.type.origin());
   case Access::PerFilter:
     if (payload.packings[index])
       return panelOffset(run, panelLanes(), false);
-    return cat(run.first * panelLanes(), " + ",
+    return cat(operand.type.origin() + run.first * panelLanes(), " + ",
                chunkOffset(run, 0, 0, shape.groupFilters, panelLanes()));
   case Access::Activation:
     break;

@@ -57,7 +57,8 @@ Task ConvCase::task() const {
   if (hasScale)
     task.operands.push_back({Role::InputScale, plain({n, c, 1, 1}), false});
   if (hasResidual)
-    task.operands.push_back({Role::Extra, nhwc(n, f, oh, ow, 0), false});
+    task.operands.push_back(
+        {Role::Extra, nhwc(n, f, oh, ow, residualBorder), false});
   task.operands.push_back({Role::Output, nhwc(n, f, oh, ow, outBorder), false});
   task.points = points;
   return task;

@@ -17,7 +17,7 @@ struct ConvCase {
   int64_t n = 1, c = 1, f = 1, h = 1, w = 1, k = 1, stride = 1, pad = 0,
           dilation = 1, groups = 1;
   bool depthwise = false, nchwInput = false;
-  int64_t outBorder = 0;
+  int64_t outBorder = 0, residualBorder = 0;
   Task built = {};
   std::vector<PointOp> points = {};
   bool hasResidual = false, hasScale = false;
