@@ -118,7 +118,7 @@ TEST(LearnedEstimate, SaysRatiosToTheDefaultAndWhatIsMissing) {
   ASSERT_TRUE(store.ok());
   Result<LearnedEstimate> none = LearnedEstimate::fit(*store, kAll);
   ASSERT_FALSE(none.ok());
-  EXPECT_NE(none.error().message.find("no task has its default schedule"),
+  EXPECT_NE(none.error().message.find("no task has candidates that differ"),
             std::string::npos);
   fill(*store, target, 20, [](size_t, double estimate) { return estimate; });
   Result<LearnedEstimate> estimate = LearnedEstimate::fit(*store, kAll);

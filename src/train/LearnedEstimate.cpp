@@ -12,7 +12,8 @@ using namespace tlm;
 namespace {
 
 // What is slower than that is as bad; and it counts less.
-constexpr double kWorst = -1, kDriftedWeight = 0.3;
+constexpr double kWorst = -1;
+constexpr float kNoisyWeight = 0.3F;
 
 const BoostedTrees::Options &options() {
   static const BoostedTrees::Options kOptions = {
@@ -36,32 +37,39 @@ FeatureVector against(const FeatureVector &own, const FeatureVector &other) {
   return row;
 }
 
+bool isSubset(const std::set<std::string> &part,
+              const std::set<std::string> &all) {
+  return std::ranges::includes(all, part);
+}
+
 } // namespace
 
 Result<LearnedEstimate>
 LearnedEstimate::fit(const Store &store,
-                     const std::function<bool(const Task &)> &wanted) {
+                     const std::function<bool(const Task &)> &wanted,
+                     const std::set<std::string> &distrusted) {
   LearnedEstimate result;
   std::vector<FeatureVector> features;
   std::vector<float> labels, weights;
   auto visit = [&](const MeasuredTask &measured) {
     const auto &[task, target, space, candidates] = measured;
-    Schedule center = defaultSchedule(task, target);
-    auto same = [&](const MeasuredCandidate &c) {
-      return c.schedule == center;
-    };
-    auto found = std::ranges::find_if(candidates, same);
-    if (found == candidates.end() || candidates.size() < 2)
+    if (candidates.size() < 2)
       return;
-    FeatureVector ofCenter = featuresOf(task, target, center);
+    Schedule byRules = defaultSchedule(task, target);
+    auto anchor =
+        std::ranges::find(candidates, byRules, &MeasuredCandidate::schedule);
+    if (anchor == candidates.end())
+      anchor = candidates.begin();
+    FeatureVector ofAnchor = featuresOf(task, target, anchor->schedule);
     for (const MeasuredCandidate &candidate : candidates) {
       if (!space.check(candidate.schedule))
         continue;
       features.push_back(
-          against(featuresOf(task, target, candidate.schedule), ofCenter));
-      double gain = std::log(found->microseconds / candidate.microseconds);
+          against(featuresOf(task, target, candidate.schedule), ofAnchor));
+      double gain = std::log(anchor->microseconds / candidate.microseconds);
+      bool noisy = candidate.drifted || isSubset(candidate.builds, distrusted);
       labels.push_back(float(std::max(kWorst, gain)));
-      weights.push_back(candidate.drifted ? kDriftedWeight : 1);
+      weights.push_back(noisy ? kNoisyWeight : 1);
     }
     ++result.taskCount;
   };
@@ -73,8 +81,8 @@ LearnedEstimate::fit(const Store &store,
   result.trees = BoostedTrees::fit(rows, labels, weights, options());
   if (!result.trees)
     return makeError(store.path() +
-                         ": no task has its default schedule and others "
-                         "measured by this version of the compiler",
+                         ": no task has candidates that differ, measured by "
+                         "this version of the compiler",
                      "tlm collect measures some");
   return result;
 }

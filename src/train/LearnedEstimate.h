@@ -3,7 +3,8 @@
 // Boosted trees (search/BoostedTrees.h) from the features of a schedule, those
 // of its task's default schedule and their difference, to the logarithm of
 // default time / own time. Against the default: how fast a kernel can be on a
-// machine is in both, and what is left is what schedules differ by.
+// machine is in both, and what is left is what schedules differ by. Where the
+// default was not measured, as it was another one then, it is the fastest.
 //
 // Labels a hundred times as many schedules as can be measured, for the language
 // model to learn from; it orders the candidates of unseen tasks far better than
@@ -20,15 +21,19 @@
 #include "train/ScheduleSentences.h"
 
 #include <functional>
+#include <set>
 
 namespace tlm {
 
 class LearnedEstimate {
 public:
-  /// From all targets of the store; `wanted` says which tasks. An error where
-  /// no task of them has its default schedule and others measured.
+  /// From all targets of the store; `wanted` says which tasks. What was only
+  /// measured on a machine that was not quiet, or by one of the `distrusted`
+  /// builds (Record.h), counts less. An error where no task has two candidates
+  /// that differ.
   static Result<LearnedEstimate>
-  fit(const Store &store, const std::function<bool(const Task &)> &wanted);
+  fit(const Store &store, const std::function<bool(const Task &)> &wanted,
+      const std::set<std::string> &distrusted = {});
 
   /// Of schedules of one task; the unit is the time of the default schedule.
   /// `this` outlives it.

@@ -14,9 +14,12 @@ using namespace tlm;
 static std::vector<MeasuredCandidate>
 candidatesOf(const std::vector<Record> &records) {
   std::vector<Record> current;
+  std::map<std::string, std::set<std::string>> builds;
   for (const Record &record : records)
-    if (record.maker.compiler == compilerVersion())
+    if (record.maker.compiler == compilerVersion()) {
       current.push_back(record);
+      builds[record.schedule].insert(record.maker.build);
+    }
   std::vector<MeasuredCandidate> candidates;
   std::set<std::string> seen;
   // What does not parse is of another version of the text.
@@ -24,8 +27,8 @@ candidatesOf(const std::vector<Record> &records) {
                  bool cutOff) {
     Result<Schedule> schedule = parseSchedule(text);
     if (seen.insert(text).second && schedule)
-      candidates.push_back(
-          {std::move(*schedule), microseconds, drifted, cutOff});
+      candidates.push_back({std::move(*schedule), microseconds, drifted, cutOff,
+                            builds.at(text)});
   };
   for (const RankedCandidate &ranked : rankCandidates(current))
     add(ranked.schedule, ranked.microseconds, ranked.drifted, false);

@@ -7,15 +7,17 @@
 #include "space/Space.h"
 
 #include <functional>
+#include <set>
 #include <vector>
 
 namespace tlm {
 
 struct MeasuredCandidate {
   Schedule schedule;
-  double microseconds = 0; ///< Ranking.h, without its margins
-  bool drifted = false;    ///< never measured on a quiet machine
-  bool cutOff = false;     ///< the time is of one run
+  double microseconds = 0;      ///< Ranking.h, without its margins
+  bool drifted = false;         ///< never measured on a quiet machine
+  bool cutOff = false;          ///< the time is of one run
+  std::set<std::string> builds; ///< that measured it
 };
 
 /// A task on one target.

@@ -27,6 +27,7 @@ int fail(const Error &error) {
 struct Flags {
   std::string path, store, heldOut;
   std::vector<std::string> tasks, heldOutTasks, recordsOf, mcpu = {"host"};
+  std::set<std::string> distrusted;
   std::vector<int64_t> threads;
   int64_t answers = 48, group = 0, folds = 0;
   uint64_t seed = 1;
@@ -347,6 +348,8 @@ int main(int argc, char **argv) {
   random->add_option(
       "--records", flags.store,
       "learn from this store how good a schedule is; else by arithmetic");
+  random->add_option("--distrust", flags.distrusted,
+                     "builds whose records count less");
   random->add_option("--records-of", flags.recordsOf,
                      "learn from the records of these task texts only");
   listed->add_option("--most-flops", flags.mostFlops, "of a task")
