@@ -158,7 +158,9 @@ private:
 
   TlmSlice borderRecords() {
     std::vector<TlmBorderRecord> records;
-    for (const PlanBuffer &item : plan.buffers) {
+    stepBorders.assign(plan.steps.size(), 0);
+    for (size_t i = 0; i < plan.buffers.size(); ++i) {
+      const PlanBuffer &item = plan.buffers[i];
       const BufferType &type = item.type;
       if (item.kind != BufferKind::Arena || item.aliasOf >= 0 ||
           type.border.empty())
@@ -178,6 +180,11 @@ private:
       record.inner = isNhwc ? type.channelStride : 1;
       record.elementBytes = sizeof(float);
       std::memcpy(&record.pattern, &type.border.value, sizeof(float));
+      record.everyRun = item.borderEveryRun;
+      for (size_t step = 0; item.borderEveryRun && step < plan.steps.size();
+           ++step)
+        if (plan.steps[step].operands.back() == int32_t(i))
+          stepBorders[step] = uint32_t(records.size()) + 1;
       records.push_back(record);
     }
     return array(records);
@@ -198,6 +205,7 @@ private:
       record.outputBuffer = uint32_t(step.operands.back());
       record.operands = array(operands);
       record.name = text(step.name);
+      record.border = stepBorders[i];
       records.push_back(record);
     }
     return array(records);
@@ -205,13 +213,19 @@ private:
 
   TlmSlice phaseRecords() {
     std::vector<TlmPhaseRecord> records;
+    std::vector<bool> begun(plan.steps.size());
     for (const StepPhase &phase : phasesOf(plan, kernels, threads)) {
       std::vector<TlmPartRecord> parts;
-      std::vector<uint32_t> ends;
+      std::vector<uint32_t> ends, borders;
       for (const std::vector<StepPart> &list : phase.lists) {
-        for (const StepPart &part : list)
+        for (const StepPart &part : list) {
           parts.push_back(
               {uint32_t(part.step), 0, part.firstChunk, part.chunks});
+          size_t step = size_t(part.step);
+          if (stepBorders[step] && !begun[step])
+            borders.push_back(stepBorders[step] - 1);
+          begun[step] = true;
+        }
         ends.push_back(uint32_t(parts.size()));
       }
       if (phase.shared)
@@ -219,6 +233,7 @@ private:
       TlmPhaseRecord record = {};
       record.parts = array(parts);
       record.listEnds = array(ends);
+      record.borders = array(borders);
       records.push_back(record);
     }
     return array(records);
@@ -255,6 +270,8 @@ private:
     return record;
   }
 
+  /// Per step: 1 + the border that is filled before it in every run, or 0.
+  std::vector<uint32_t> stepBorders;
   const Graph &graph;
   const Plan &plan;
   const std::vector<Kernel> &kernels;

@@ -36,6 +36,8 @@ struct PlanBuffer {
   /// >= 0: a view of that buffer, which is none itself: it starts where the
   /// buffer starts and is not larger. Kind, index and offset are the buffer's.
   int32_t aliasOf = -1;
+  /// Arena: others use the memory of its border, which every run writes again.
+  bool borderEveryRun = false;
 };
 
 struct PlanStep {
@@ -81,7 +83,8 @@ bool keepsRows(const Task &task);
 std::vector<PlanChain> findChains(const Plan &plan, int64_t bytes);
 
 /// Assigns arena offsets from the lifetimes of the steps. Bordered buffers get
-/// slots that only buffers of the same type share (see BufferType.h).
+/// slots that only buffers of the same type share (see BufferType.h), but for
+/// large ones: their memory is worth more than writing their border again.
 void planMemory(Plan &plan);
 
 /// Checks the contracts: operand types equal the tasks', borders wide enough,

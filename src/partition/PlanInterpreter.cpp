@@ -38,18 +38,23 @@ PlanInterpreter::PlanInterpreter(const Plan &plan, const Graph &graph)
       const Constant &constant = graph.value(buffer.value).constant;
       if (buffer.kind == BufferKind::Constant)
         std::copy_n(constant.as<float>(), owned[i].size(), owned[i].begin());
-    } else if (!buffer.type.border.empty()) {
-      std::fill_n(arena.begin() + buffer.offset / 4, buffer.type.elementCount(),
-                  buffer.type.border.value);
     }
   }
-  // What is inside the borders is nobody's yet.
   for (size_t i = 0; i < plan.buffers.size(); ++i)
-    if (!plan.buffers[i].type.border.empty()) {
-      Memory memory = memoryOf(int32_t(i), plan.buffers[i].type);
-      forEachIndex(memory.type->dims,
-                   [&](const Index &index) { memory.at(index) = NAN; });
-    }
+    if (!plan.buffers[i].borderEveryRun)
+      writeBorder(int32_t(i));
+}
+
+void PlanInterpreter::writeBorder(int32_t index) {
+  const PlanBuffer &buffer = plan.buffers[size_t(index)];
+  if (buffer.type.border.empty())
+    return;
+  std::fill_n(arena.begin() + buffer.offset / 4, buffer.type.elementCount(),
+              buffer.type.border.value);
+  // What is inside is nobody's yet.
+  Memory memory = memoryOf(index, buffer.type);
+  forEachIndex(memory.type->dims,
+               [&](const Index &at) { memory.at(at) = NAN; });
 }
 
 float &PlanInterpreter::Memory::at(const Index &index) const {
@@ -83,6 +88,8 @@ std::vector<Tensor> PlanInterpreter::run(const std::vector<Tensor> &inputs) {
 
 void PlanInterpreter::runStep(const PlanStep &step) {
   const Task &task = plan.tasks[size_t(step.task)];
+  if (plan.buffers[size_t(step.operands.back())].borderEveryRun)
+    writeBorder(step.operands.back());
   operands.clear();
   for (size_t i = 0; i < step.operands.size(); ++i)
     operands.push_back(memoryOf(step.operands[i], task.operands[i].type));

@@ -33,6 +33,7 @@ private:
   };
 
   Memory memoryOf(int32_t buffer, const BufferType &type);
+  void writeBorder(int32_t index);
   void runStep(const PlanStep &step);
   float accumulate(const Task &task, const std::vector<int64_t> &out) const;
   float window(const Task &task, const std::vector<int64_t> &out) const;

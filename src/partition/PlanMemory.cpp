@@ -8,6 +8,8 @@
 namespace tlm {
 
 static constexpr int64_t kAlignment = 64;
+/// From here on a border is a few hundredths of its buffer.
+static constexpr int64_t kSharedBorderBytes = 1 << 20;
 
 static int64_t alignedBytes(const PlanBuffer &buffer) {
   return (buffer.type.sizeBytes() + kAlignment - 1) / kAlignment * kAlignment;
@@ -85,16 +87,24 @@ static int64_t bestOffset(const std::vector<Placed> &placed,
   return best < 0 ? free : best;
 }
 
+static bool overlap(const PlanBuffer &a, const PlanBuffer &b) {
+  return a.offset < b.offset + alignedBytes(b) &&
+         b.offset < a.offset + alignedBytes(a);
+}
+
 void planMemory(Plan &plan) {
   std::vector<Lifetime> lifetimes = lifetimesOf(plan);
   std::vector<int32_t> bordered, others;
   plan.naiveBytes = 0;
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    const PlanBuffer &buffer = plan.buffers[i];
+    PlanBuffer &buffer = plan.buffers[i];
+    buffer.borderEveryRun = false;
     if (buffer.kind != BufferKind::Arena || buffer.aliasOf >= 0)
       continue;
     plan.naiveBytes += alignedBytes(buffer);
-    (buffer.type.border.empty() ? others : bordered).push_back(int32_t(i));
+    bool keepsBorder = !buffer.type.border.empty() &&
+                       alignedBytes(buffer) < kSharedBorderBytes;
+    (keepsBorder ? bordered : others).push_back(int32_t(i));
   }
   std::sort(bordered.begin(), bordered.end(), [&](int32_t a, int32_t b) {
     return std::pair(lifetimes[size_t(a)].first, a) <
@@ -120,6 +130,14 @@ void planMemory(Plan &plan) {
                                    }),
                   entry);
     plan.arenaBytes = std::max(plan.arenaBytes, entry.end);
+  }
+  for (int32_t index : others) {
+    PlanBuffer &buffer = plan.buffers[size_t(index)];
+    buffer.borderEveryRun =
+        !buffer.type.border.empty() &&
+        std::any_of(others.begin(), others.end(), [&](int32_t other) {
+          return other != index && overlap(buffer, plan.buffers[size_t(other)]);
+        });
   }
   for (PlanBuffer &buffer : plan.buffers)
     if (buffer.kind == BufferKind::Arena && buffer.aliasOf >= 0)

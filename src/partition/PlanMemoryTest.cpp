@@ -45,6 +45,20 @@ TEST(PlanMemory, BorderedBuffersShareWithTheirTypeOnly) {
   EXPECT_EQ(plan.arenaBytes, 2 * 6 * 6 * 64 + 8 * 8 * 64 + 64);
 }
 
+TEST(PlanMemory, LargeBorderedBuffersShareWithAll) {
+  // 1.1 MiB each, and too little for it.
+  Plan plan = planOf({bordered(8192, 1), vectorOf(1 << 20), bordered(8192, 1),
+                      bordered(4096, 1)},
+                     {{0}, {0, 1}, {1, 2}, {2, 3}});
+  EXPECT_EQ(plan.arenaBytes, (4 << 20) + 36 * (8192 + 4096) * 4);
+  EXPECT_TRUE(plan.buffers[0].borderEveryRun);
+  EXPECT_TRUE(plan.buffers[2].borderEveryRun);
+  EXPECT_FALSE(plan.buffers[3].borderEveryRun);
+  // Nobody else: once is enough.
+  plan = planOf({bordered(8192, 1), vectorOf(16)}, {{0}, {0, 1}});
+  EXPECT_FALSE(plan.buffers[0].borderEveryRun);
+}
+
 TEST(PlanMemory, ViewsKeepTheirBufferAlive) {
   Plan plan;
   for (int i = 0; i < 4; ++i)

@@ -167,8 +167,11 @@ private:
         if (lifetimes[i].overlaps(lifetimes[j]))
           return name("buffer", i) + "overlaps the live buffer" +
                  std::to_string(j);
-        bool border = !a.type.border.empty() || !b.type.border.empty();
-        if (border && (a.type != b.type || a.offset != b.offset))
+        auto keepsBorder = [](const PlanBuffer &buffer) {
+          return !buffer.type.border.empty() && !buffer.borderEveryRun;
+        };
+        if ((keepsBorder(a) || keepsBorder(b)) &&
+            (a.type != b.type || a.offset != b.offset))
           return name("buffer", i) + "destroys a border of buffer" +
                  std::to_string(j);
       }

@@ -14,12 +14,17 @@ static size_t roundUp(int64_t size, size_t to) {
 
 static char *fillRun(char *at, int64_t elements, int64_t size,
                      uint64_t pattern) {
+  if (size == sizeof(float)) {
+    for (int64_t i = 0; i < elements; ++i, at += sizeof(float))
+      memcpy(at, &pattern, sizeof(float));
+    return at;
+  }
   for (int64_t i = 0; i < elements; ++i, at += size)
     memcpy(at, &pattern, (size_t)size);
   return at;
 }
 
-static void fillBorder(const TlmBorderRecord *border, char *arena) {
+void tlmFillBorder(const TlmBorderRecord *border, char *arena) {
   int64_t size = border->elementBytes, inner = border->inner;
   int64_t row = (border->left + border->width + border->right) * inner;
   char *at = arena + border->offset;
@@ -142,7 +147,8 @@ tlm_status tlmContextCreate(tlm_model *model, tlm_context **context) {
     const TlmBorderRecord *borders =
         (const TlmBorderRecord *)tlmAt(plan->borders.offset);
     for (uint32_t j = 0; j < plan->borders.count; ++j)
-      fillBorder(&borders[j], created->states[i].arena);
+      if (!borders[j].everyRun)
+        tlmFillBorder(&borders[j], created->states[i].arena);
     fillArguments(created, &created->states[i], plan);
   }
   *context = created;

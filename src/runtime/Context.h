@@ -43,6 +43,8 @@ struct tlm_context {
   _Atomic int busy;
 };
 
+void tlmFillBorder(const TlmBorderRecord *border, char *arena);
+
 tlm_status tlmContextCreate(tlm_model *model, tlm_context **context);
 void tlmContextDestroy(tlm_context *context);
 

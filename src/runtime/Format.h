@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TLM_FORMAT_VERSION 2u
+#define TLM_FORMAT_VERSION 3u
 #define TLM_PLAN_MAGIC "TLMPLAN"
 #define TLM_WEIGHTS_MAGIC "TLMWGHT"
 #define TLM_WEIGHTS_END "TLM-END."
@@ -67,8 +67,9 @@ typedef struct TlmBufferRecord {
   uint32_t reserved;
 } TlmBufferRecord;
 
-/* A border to fill once: planes x (top+height+bottom) x (left+width+right) x
- * inner elements from arena + offset; all but the height x width part. */
+/* A border to fill, once or in every run: planes x (top+height+bottom) x
+ * (left+width+right) x inner elements from arena + offset; all but the height x
+ * width part. */
 typedef struct TlmBorderRecord {
   int64_t offset;
   int64_t planes;
@@ -77,6 +78,7 @@ typedef struct TlmBorderRecord {
   int64_t inner;
   int64_t elementBytes;
   uint64_t pattern; /* the element's bytes, little-endian */
+  uint64_t everyRun;
 } TlmBorderRecord;
 
 typedef struct TlmStageRecord {
@@ -101,7 +103,7 @@ typedef struct TlmStepRecord {
   uint32_t outputBuffer;
   TlmSlice operands; /* TlmLocation */
   uint32_t name;     /* text */
-  uint32_t reserved;
+  uint32_t border;   /* 1 + index of the border to fill first; 0: none */
 } TlmStepRecord;
 
 /* Chunks [firstChunk, firstChunk + chunks) of a step's only stage, or, where
@@ -115,11 +117,13 @@ typedef struct TlmPartRecord {
 
 /* Phases run one after the other. Where `listEnds` is empty, all workers share
  * the chunks of each part. Else list i is parts [listEnds[i - 1], listEnds[i]),
- * and a worker runs all of it; lists do not depend on each other. All phases
- * give what the steps one after the other do. */
+ * and a worker runs all of it; lists do not depend on each other. Before a
+ * phase `borders` are filled. All phases give what the steps one after the
+ * other do. */
 typedef struct TlmPhaseRecord {
   TlmSlice parts;    /* TlmPartRecord */
   TlmSlice listEnds; /* uint32 */
+  TlmSlice borders;  /* uint32: indices */
 } TlmPhaseRecord;
 
 /* After the steps: `bytes` from source to output `output`, both dense. For

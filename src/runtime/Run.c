@@ -204,11 +204,19 @@ static void runLists(void *const *args, void *workerScratch, int64_t begin,
   }
 }
 
+static const TlmBorderRecord *borderAt(const TlmPlanRecord *plan,
+                                       uint32_t index) {
+  return (const TlmBorderRecord *)tlmAt(plan->borders.offset) + index;
+}
+
 static void runPhase(tlm_context *context, const TlmPlanState *state,
                      const TlmPlanRecord *plan, const TlmPhaseRecord *phase,
                      TlmPoolUse use) {
   const TlmPartRecord *parts =
       (const TlmPartRecord *)tlmAt(phase->parts.offset);
+  const uint32_t *borders = (const uint32_t *)tlmAt(phase->borders.offset);
+  for (uint32_t i = 0; i < phase->borders.count; ++i)
+    tlmFillBorder(borderAt(plan, borders[i]), state->arena);
   if (phase->listEnds.count == 0) {
     for (uint32_t i = 0; i < phase->parts.count; ++i)
       runPart(context, state, plan, &parts[i], use);
@@ -245,6 +253,10 @@ static void runSteps(tlm_context *context, const TlmPlanState *state,
   for (uint32_t i = 0; hook && i < plan->steps.count; ++i) {
     TlmPartRecord whole = {i, 0, 0, 0};
     int64_t begin = now();
+    const TlmStepRecord *steps =
+        (const TlmStepRecord *)tlmAt(plan->steps.offset);
+    if (steps[i].border)
+      tlmFillBorder(borderAt(plan, steps[i].border - 1), state->arena);
     runPart(context, state, plan, &whole, use);
     hook(options->step_hook_user, context, (int32_t)i, begin, now());
   }
