@@ -85,6 +85,8 @@ std::vector<PlanChain> findChains(const Plan &plan, int64_t bytes);
 /// Assigns arena offsets from the lifetimes of the steps. Bordered buffers get
 /// slots that only buffers of the same type share (see BufferType.h), but for
 /// large ones: their memory is worth more than writing their border again.
+/// Images of a step with equally many channels start a line apart modulo two
+/// where their panels would else fight for half of L1.
 void planMemory(Plan &plan);
 
 /// Checks the contracts: operand types equal the tasks', borders wide enough,

@@ -8,8 +8,10 @@
 namespace tlm {
 
 static constexpr int64_t kAlignment = 64;
-/// From here on a border is a few hundredths of its buffer.
-static constexpr int64_t kSharedBorderBytes = 1 << 20;
+/// Of L1; an offset is a whole number of lines.
+static constexpr int64_t kLineBytes = kAlignment;
+/// From here on a border costs less than memory that nobody else uses.
+static constexpr int64_t kSharedBorderBytes = 256 << 10;
 
 static int64_t alignedBytes(const PlanBuffer &buffer) {
   return (buffer.type.sizeBytes() + kAlignment - 1) / kAlignment * kAlignment;
@@ -69,11 +71,51 @@ static int64_t placeBordered(Plan &plan, const std::vector<int32_t> &bordered,
   return end;
 }
 
-/// The smallest gap between the neighbours in time that holds `bytes`.
+/// Per buffer, those of the same steps whose panels lie as far apart: where a
+/// pixel is an even number of lines, 16 channels of all pixels are every other
+/// line, which are half of L1's sets.
+static std::vector<std::vector<int32_t>> rivalsOf(const Plan &plan) {
+  std::vector<std::vector<int32_t>> rivals(plan.buffers.size());
+  auto isEven = [](const BufferType &type) {
+    int64_t pixel = type.channelStride * int64_t(sizeOf(type.dtype));
+    return type.layout == Layout::Nhwc && pixel % (2 * kLineBytes) == 0;
+  };
+  for (const PlanStep &step : plan.steps)
+    for (int32_t i : step.operands)
+      for (int32_t j : step.operands) {
+        int32_t a = rootOf(plan, i), b = rootOf(plan, j);
+        const BufferType &type = plan.buffers[size_t(a)].type;
+        const PlanBuffer &other = plan.buffers[size_t(b)];
+        if (a != b && other.kind == BufferKind::Arena && isEven(type) &&
+            isEven(other.type) &&
+            type.channelStride == other.type.channelStride)
+          rivals[size_t(a)].push_back(b);
+      }
+  return rivals;
+}
+
+/// What an offset is modulo two lines so that most of the rivals that have a
+/// place use the other half of the sets; -1 where it does not matter.
+static int64_t phaseFor(const Plan &plan, const std::vector<int32_t> &rivals) {
+  int64_t evenMinusOdd = 0;
+  for (int32_t rival : rivals) {
+    int64_t offset = plan.buffers[size_t(rival)].offset;
+    if (offset >= 0)
+      evenMinusOdd += offset % (2 * kLineBytes) == 0 ? 1 : -1;
+  }
+  return evenMinusOdd == 0 ? -1 : evenMinusOdd > 0 ? kLineBytes : 0;
+}
+
+/// The smallest gap between the neighbours in time that holds `bytes` from an
+/// offset of that phase on.
 static int64_t bestOffset(const std::vector<Placed> &placed,
                           const Lifetime &lifetime, int64_t bytes,
-                          int64_t begin) {
-  int64_t best = -1, bestGap = 0, free = begin;
+                          int64_t begin, int64_t phase) {
+  auto inPhase = [phase](int64_t offset) {
+    bool isOff = phase >= 0 && offset % (2 * kLineBytes) != phase;
+    return isOff ? offset + kLineBytes : offset;
+  };
+  int64_t best = -1, bestGap = 0, free = inPhase(begin);
   for (const Placed &other : placed) { // sorted by begin
     if (!other.lifetime.overlaps(lifetime))
       continue;
@@ -82,7 +124,7 @@ static int64_t bestOffset(const std::vector<Placed> &placed,
       best = free;
       bestGap = gap;
     }
-    free = std::max(free, other.end);
+    free = std::max(free, inPhase(other.end));
   }
   return best < 0 ? free : best;
 }
@@ -99,6 +141,7 @@ void planMemory(Plan &plan) {
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     PlanBuffer &buffer = plan.buffers[i];
     buffer.borderEveryRun = false;
+    buffer.offset = -1;
     if (buffer.kind != BufferKind::Arena || buffer.aliasOf >= 0)
       continue;
     plan.naiveBytes += alignedBytes(buffer);
@@ -117,12 +160,14 @@ void planMemory(Plan &plan) {
     return std::pair(-alignedBytes(plan.buffers[size_t(a)]), a) <
            std::pair(-alignedBytes(plan.buffers[size_t(b)]), b);
   });
+  std::vector<std::vector<int32_t>> rivals = rivalsOf(plan);
   std::vector<Placed> placed;
   for (int32_t index : others) {
     PlanBuffer &buffer = plan.buffers[size_t(index)];
     int64_t bytes = alignedBytes(buffer);
     const Lifetime &lifetime = lifetimes[size_t(index)];
-    buffer.offset = bestOffset(placed, lifetime, bytes, begin);
+    buffer.offset = bestOffset(placed, lifetime, bytes, begin,
+                               phaseFor(plan, rivals[size_t(index)]));
     Placed entry{buffer.offset, buffer.offset + bytes, lifetime};
     placed.insert(std::upper_bound(placed.begin(), placed.end(), entry,
                                    [](const Placed &a, const Placed &b) {

@@ -46,17 +46,48 @@ TEST(PlanMemory, BorderedBuffersShareWithTheirTypeOnly) {
 }
 
 TEST(PlanMemory, LargeBorderedBuffersShareWithAll) {
-  // 1.1 MiB each, and too little for it.
+  // 1.1 MiB each, and 144 KiB, too little for it.
   Plan plan = planOf({bordered(8192, 1), vectorOf(1 << 20), bordered(8192, 1),
-                      bordered(4096, 1)},
+                      bordered(1024, 1)},
                      {{0}, {0, 1}, {1, 2}, {2, 3}});
-  EXPECT_EQ(plan.arenaBytes, (4 << 20) + 36 * (8192 + 4096) * 4);
+  EXPECT_EQ(plan.arenaBytes, (4 << 20) + 36 * (8192 + 1024) * 4);
   EXPECT_TRUE(plan.buffers[0].borderEveryRun);
   EXPECT_TRUE(plan.buffers[2].borderEveryRun);
   EXPECT_FALSE(plan.buffers[3].borderEveryRun);
   // Nobody else: once is enough.
   plan = planOf({bordered(8192, 1), vectorOf(16)}, {{0}, {0, 1}});
   EXPECT_FALSE(plan.buffers[0].borderEveryRun);
+}
+
+static BufferType image(int64_t channels) {
+  BufferType type = bordered(channels, 0);
+  type.channelStride = (channels + 15) / 16 * 16;
+  return type;
+}
+
+TEST(PlanMemory, ImagesOfAStepUseBothHalvesOfTheCache) {
+  auto apart = [](const Plan &plan, int a, int b) {
+    int64_t distance =
+        plan.buffers[size_t(a)].offset - plan.buffers[size_t(b)].offset;
+    return distance % 128 != 0;
+  };
+  // 32 channels are two lines. 0 is placed first, being bordered.
+  Plan plan =
+      planOf({bordered(32, 1), image(32), image(32)}, {{0}, {0, 1}, {1, 2}});
+  EXPECT_TRUE(apart(plan, 0, 1));
+  EXPECT_TRUE(apart(plan, 1, 2));
+  EXPECT_LE(plan.arenaBytes, plan.naiveBytes + 2 * 64);
+  // A third one cannot differ from two that differ.
+  plan = planOf({image(32), image(32), image(32)}, {{0}, {0, 1}, {0, 1, 2}});
+  EXPECT_TRUE(apart(plan, 0, 1));
+  EXPECT_LE(plan.arenaBytes, plan.naiveBytes + 2 * 64);
+  // 48 channels are three lines and alternate by themselves; nor do a matrix
+  // and an image of other channels go through the cache side by side.
+  plan = planOf({image(48), image(48)}, {{0}, {0, 1}});
+  EXPECT_EQ(plan.arenaBytes, plan.naiveBytes);
+  plan = planOf({image(32), image(64), vectorOf(32)}, {{0}, {0, 1}, {1, 2}});
+  EXPECT_LE(plan.arenaBytes, plan.naiveBytes);
+  EXPECT_FALSE(apart(plan, 0, 1));
 }
 
 TEST(PlanMemory, ViewsKeepTheirBufferAlive) {

@@ -12,9 +12,10 @@
 //          channelStride is C rounded up to a multiple of the target's vector
 //          (16 floats); the lanes behind C hold finite values that no consumer
 //          lets through (packed weights are zero there). The border holds
-//          `border.value` in every lane and is written once, when a context is
-//          made: the memory plan gives bordered buffers slots of their own
-//          that only buffers of the same type share.
+//          `border.value` in every lane. Most borders are written once, when a
+//          context is made: the memory plan gives their buffers slots that only
+//          buffers of the same type share. Those of large ones are written in
+//          every run.
 //          Bordered is also possible for Plain rank-4 buffers (the padded copy
 //          of a network's NCHW input): [N][C][top+H+bottom][left+W+right].
 //
