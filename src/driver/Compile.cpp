@@ -67,8 +67,8 @@ Detail runGraph(const CompileOptions &, Compilation &c) {
   return std::to_string(c.graph.nodes.size()) + " nodes left";
 }
 
-Detail runPartition(const CompileOptions &, Compilation &c) {
-  TLM_TRY(c.plan, partition(c.graph, PartitionOptions()));
+Detail runPartition(const CompileOptions &options, Compilation &c) {
+  TLM_TRY(c.plan, partition(c.graph, {.workers = options.target.threads}));
   std::string broken = verifyPlan(c.plan, c.graph);
   TLM_CHECK(broken.empty()) << broken;
   return std::to_string(c.plan.steps.size()) + " kernels (" +
@@ -200,7 +200,7 @@ Detail runLower(const CompileOptions &options, Compilation &c) {
 Detail runLink(const CompileOptions &options, Compilation &c) {
   c.plan.chains = chooseChains(c.plan, c.kernels, options.target.threads,
                                options.target.stripedBytes());
-  planMemory(c.plan);
+  planMemory(c.plan, options.target.threads);
   std::string broken = verifyPlan(c.plan, c.graph);
   TLM_CHECK(broken.empty()) << broken;
   TLM_TRY(c.artifact,

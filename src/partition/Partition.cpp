@@ -9,7 +9,7 @@ Result<Plan> partition(const Graph &graph, const PartitionOptions &options) {
   Layouts layouts = chooseLayouts(graph, groups);
   Borders borders(graph, groups, layouts, options);
   TLM_TRY(Plan plan, buildPlan(graph, groups, layouts, borders));
-  planMemory(plan);
+  planMemory(plan, options.workers);
   return plan;
 }
 

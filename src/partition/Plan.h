@@ -67,6 +67,7 @@ struct Plan {
 
 struct PartitionOptions {
   int64_t vectorFloats = 16; ///< lanes that channelStride is rounded up to
+  int64_t workers = 1;       ///< that run a step
 };
 
 /// Fuses, fixes layouts and borders, deduplicates tasks. Fails only for graphs
@@ -87,7 +88,7 @@ std::vector<PlanChain> findChains(const Plan &plan, int64_t bytes);
 /// large ones: their memory is worth more than writing their border again.
 /// Images of a step with equally many channels start a line apart modulo two
 /// where their panels would else fight for half of L1.
-void planMemory(Plan &plan);
+void planMemory(Plan &plan, int64_t workers);
 
 /// Checks the contracts: operand types equal the tasks', borders wide enough,
 /// no two live buffers overlap, outputs written. Empty, or what is broken.

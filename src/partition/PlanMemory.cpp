@@ -10,8 +10,12 @@ namespace tlm {
 static constexpr int64_t kAlignment = 64;
 /// Of L1; an offset is a whole number of lines.
 static constexpr int64_t kLineBytes = kAlignment;
-/// From here on a border costs less than memory that nobody else uses.
-static constexpr int64_t kSharedBorderBytes = 256 << 10;
+/// From here on a border costs less than memory that nobody else uses. With
+/// several workers such memory comes from another one's cache:
+/// docs/rationale/011.
+static int64_t sharedBorderBytes(int64_t workers) {
+  return workers > 1 ? 1 << 20 : 256 << 10;
+}
 
 static int64_t alignedBytes(const PlanBuffer &buffer) {
   return (buffer.type.sizeBytes() + kAlignment - 1) / kAlignment * kAlignment;
@@ -134,7 +138,7 @@ static bool overlap(const PlanBuffer &a, const PlanBuffer &b) {
          b.offset < a.offset + alignedBytes(a);
 }
 
-void planMemory(Plan &plan) {
+void planMemory(Plan &plan, int64_t workers) {
   std::vector<Lifetime> lifetimes = lifetimesOf(plan);
   std::vector<int32_t> bordered, others;
   plan.naiveBytes = 0;
@@ -146,7 +150,7 @@ void planMemory(Plan &plan) {
       continue;
     plan.naiveBytes += alignedBytes(buffer);
     bool keepsBorder = !buffer.type.border.empty() &&
-                       alignedBytes(buffer) < kSharedBorderBytes;
+                       alignedBytes(buffer) < sharedBorderBytes(workers);
     (keepsBorder ? bordered : others).push_back(int32_t(i));
   }
   std::sort(bordered.begin(), bordered.end(), [&](int32_t a, int32_t b) {

@@ -16,7 +16,7 @@ static Plan planOf(const std::vector<BufferType> &types,
     plan.buffers.push_back({.type = type, .value = 0});
   for (const std::vector<int32_t> &operands : steps)
     plan.steps.push_back({0, operands, ""});
-  planMemory(plan);
+  planMemory(plan, 1);
   return plan;
 }
 
@@ -59,6 +59,15 @@ TEST(PlanMemory, LargeBorderedBuffersShareWithAll) {
   EXPECT_FALSE(plan.buffers[0].borderEveryRun);
 }
 
+TEST(PlanMemory, SeveralWorkersShareLargerBordersOnly) {
+  BufferType type = bordered(16, 1);
+  type.dims = {1, 16, 90, 90}; // 0.5 MiB
+  Plan plan = planOf({type, vectorOf(200000)}, {{0}, {1}});
+  EXPECT_TRUE(plan.buffers[0].borderEveryRun);
+  planMemory(plan, 2);
+  EXPECT_FALSE(plan.buffers[0].borderEveryRun);
+}
+
 static BufferType image(int64_t channels) {
   BufferType type = bordered(channels, 0);
   type.channelStride = (channels + 15) / 16 * 16;
@@ -96,7 +105,7 @@ TEST(PlanMemory, ViewsKeepTheirBufferAlive) {
     plan.buffers.push_back({.type = vectorOf(16), .value = 0});
   plan.buffers[1].aliasOf = 0;
   plan.steps = {{0, {0}, ""}, {0, {2}, ""}, {0, {1, 3}, ""}};
-  planMemory(plan);
+  planMemory(plan, 1);
   EXPECT_EQ(plan.buffers[1].offset, plan.buffers[0].offset);
   EXPECT_NE(plan.buffers[2].offset, plan.buffers[0].offset);
   EXPECT_EQ(plan.arenaBytes, 128);
@@ -147,6 +156,6 @@ TEST(PlanMemory, BuffersOfAChainLiveTogether) {
                 {0, {3, 4}, ""},
                 {0, {4, 5}, ""}};
   plan.chains = {{1, 3}};
-  planMemory(plan);
+  planMemory(plan, 1);
   EXPECT_EQ(plan.arenaBytes, 4 * 64); // 1 to 4; 0 shares with one of 2 to 4
 }
