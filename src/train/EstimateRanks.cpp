@@ -127,7 +127,8 @@ tlm::learnedRanks(const Store &store, int64_t folds,
   RanksByKind ranks;
   for (int64_t fold = 0; fold < folds; ++fold) {
     auto isIn = [&](const Task &task) {
-      return foldOf.at(foldKey(task)) == fold;
+      auto found = foldOf.find(foldKey(task));
+      return found != foldOf.end() && found->second == fold;
     };
     TLM_TRY(auto estimate, LearnedEstimate::fit(store, [&](const Task &task) {
               return wanted(task) && !isIn(task);

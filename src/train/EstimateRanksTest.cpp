@@ -68,14 +68,20 @@ void fill(Store &store, const Target &target, int64_t count,
   ASSERT_TRUE(store.add(set).ok());
 }
 
-} // namespace
+class EstimateRanksOfRecords : public testing::Test {
+protected:
+  void SetUp() override { ASSERT_TRUE(store.ok()); }
 
-TEST(EstimateRanks, OfAStore) {
   Target target = *targetFor("x86-64-v3");
   TrainFolder folder;
   Result<Store> store =
       Store::open(folder.file("store"), Store::Access::Create);
-  ASSERT_TRUE(store.ok());
+};
+using LearnedEstimateOfRecords = EstimateRanksOfRecords;
+
+} // namespace
+
+TEST_F(EstimateRanksOfRecords, OfAStore) {
   fill(*store, target, 20, [](size_t task, double estimate) {
     return task == 0 ? estimate : 1000 / estimate;
   });
@@ -91,12 +97,7 @@ TEST(EstimateRanks, OfAStore) {
   EXPECT_LT(sums.rightPairs, sums.pairs);
 }
 
-TEST(EstimateRanks, LearntWhereArithmeticIsWrong) {
-  Target target = *targetFor("x86-64-v3");
-  TrainFolder folder;
-  Result<Store> store =
-      Store::open(folder.file("store"), Store::Access::Create);
-  ASSERT_TRUE(store.ok());
+TEST_F(EstimateRanksOfRecords, LearntWhereArithmeticIsWrong) {
   fill(*store, target, 150,
        [](size_t, double estimate) { return 1000 / estimate; });
   Result<RanksByKind> arithmetic =
@@ -110,12 +111,36 @@ TEST(EstimateRanks, LearntWhereArithmeticIsWrong) {
   EXPECT_GT(sums.spearman / 2, 0.5);
 }
 
-TEST(LearnedEstimate, SaysRatiosToTheDefaultAndWhatIsMissing) {
-  Target target = *targetFor("x86-64-v3");
-  TrainFolder folder;
-  Result<Store> store =
-      Store::open(folder.file("store"), Store::Access::Create);
-  ASSERT_TRUE(store.ok());
+// Its task is in no fold, and nothing is learnt from it.
+TEST_F(EstimateRanksOfRecords, ATargetThatIsNotUnderstood) {
+  fill(*store, target, 150, [](size_t, double estimate) { return estimate; });
+  RecordSet set;
+  std::string text = targetText(target);
+  size_t at = text.find("l1d=");
+  ASSERT_NE(at, text.npos);
+  text.replace(at, text.find(' ', at) - at, "l1d=0");
+  Result<std::string> key = targetKey(text);
+  ASSERT_TRUE(key.ok()) << key.error().message;
+  set.targets[*key] = text;
+  Task task = spaceTestTasks()[2];
+  set.tasks[task.key()] = task.text();
+  Record record;
+  record.task = task.key();
+  record.target = *key;
+  record.schedule = defaultSchedule(task, target).text();
+  record.maker = {0, std::string(compilerVersion()), "test"};
+  record.measurement.minMicroseconds = 1;
+  record.measurement.medianMicroseconds = 1;
+  record.measurement.samples = 10;
+  record.provenance = {"random", 1, 1, 1000};
+  set.records.push_back(record);
+  ASSERT_TRUE(store->add(set).ok());
+  Result<RanksByKind> learned = learnedRanks(*store, 2, kAll);
+  ASSERT_TRUE(learned.ok()) << learned.error().message;
+  EXPECT_EQ(learned->at(TaskKind::Conv).tasks, 2);
+}
+
+TEST_F(LearnedEstimateOfRecords, SaysRatiosToTheDefaultAndWhatIsMissing) {
   Result<LearnedEstimate> none = LearnedEstimate::fit(*store, kAll);
   ASSERT_FALSE(none.ok());
   EXPECT_NE(none.error().message.find("no task has candidates that differ"),
